@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PAGE = (ROOT / "docs" / "fleet.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow("compiles the kernels of five rungs")
+@pytest.mark.exhaustive("compiles the kernels of five rungs")
 def test_a_newcomers_commands(run_cli, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     block = PAGE.partition("## Without a GPU")[2].partition("```sh\n")[2].partition("```")[0]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kernelprof.launch.inference.amounts import ceil_div, constant_size, parse_size
 from kernelprof.launch.inference.extents import use_uneven_values
 from kernelprof.launch.inference.proposal import infer_specification
+from kernelprof.prediction import completion
 from kernelprof.prediction.completion import complete_specification
 from kernelprof.prediction.length_fit import fit_length
 
@@ -42,6 +43,17 @@ def test_lengths_that_the_source_does_not_tell(completed) -> None:
     assert guesses.arrays["b"].length.text == "3 * n - 2"
     assert guesses.arrays["b"].why == "the extent that the kernel accesses in 2 small test launches"
     assert proposal.draft().unfilled == ()
+
+
+def test_small_cases_take_so_long_together_and_no_longer(completed, monkeypatch) -> None:
+    monkeypatch.setattr(completion, "_MOST_SECONDS", 0.0)
+    guesses = completed(
+        f"__global__ void f(const int* a, int* b, int n) {{ {LINE} if (i < n) b[i] = a[i ^ 1]; }}"
+    ).guesses
+    assert guesses.arrays["a"].length is None
+    assert guesses.remarks == [
+        "the inferred launch was not tested: small test launches take too long"
+    ]
 
 
 def test_indices_are_told_from_values(completed) -> None:

@@ -91,6 +91,8 @@ class KernelSignature:
     """Whether the parser could make sense of the whole signature."""
     launch_bounds: str | None = None
     line: int = 1
+    in_unnamed_namespace: bool = False
+    """Whether it is in a namespace without a name, and in none with a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,14 +239,16 @@ def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> K
     ]
     strange = any(n.type not in {*kinds, "comment"} for n in listed)
     broken = declarator.has_error or (bounds is not None and bounds.has_error)
+    scopes = _scopes(node)
     return KernelSignature(
-        name="::".join((*_scopes(node), name)),
+        name="::".join((*filter(None, scopes), name)),
         parameters=tuple(read),
         template=template,
         defined=node.type == "function_definition",
         readable=not (broken or strange),
         launch_bounds=None if bounds is None else syntax.text(bounds).partition("(")[2][:-1],
         line=node.start_point[0] + 1,
+        in_unnamed_namespace=bool(scopes) and not any(scopes),
     )
 
 
@@ -330,12 +334,13 @@ def template_parameters(node: Node) -> list[TemplateParameter] | None:
 
 
 def _scopes(node: Node) -> tuple[str, ...]:
+    """The namespaces and classes around a node; a namespace without a name is empty."""
     names: list[str] = []
     while (parent := node.parent) is not None:
         node = parent
         if node.type in {"namespace_definition", "class_specifier", "struct_specifier"}:
             names.insert(0, syntax.child_text(node, "name"))
-    return tuple(filter(None, names))
+    return tuple(names)
 
 
 _TOKEN: Final = re.compile(

@@ -35,6 +35,9 @@ def _describe_launch(specification: Mapping[str, Any]) -> Iterator[str]:
     yield f"kernel {specification.get('kernel')}"
     extents = (f"{name} {_describe_extents(specification.get(name))}" for name in ("block", "grid"))
     yield ", ".join(extents)
+    defines = (specification.get("compile") or {}).get("defines") or {}
+    macros = ", ".join(f"{name} = {value}" for name, value in defines.items())
+    yield f"macros {macros}" if macros else ""
     shared = str((specification.get("launch") or {}).get("shared_bytes", "0"))
     yield "" if shared == "0" else f"{shared} bytes of dynamic shared memory"
 

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 _SECONDS: Final = 4.0
 """Of CPU time, for one case."""
+_MOST_SECONDS: Final = 30.0
+"""The same for all cases of a kernel."""
 _MOST_TRIES: Final = 4
 _HALVES: Final = 4
 """Sizes that are halved before a case that took too long is tried again."""
@@ -155,6 +157,7 @@ class _Completing:
             if a.length is None or "max(" in a.length.text
         ]
         self._shared_is_open = self._guesses.shared_bytes is None
+        self._until = time.process_time() + _MOST_SECONDS
         self._probe = Probe(proposal.path, self._specify_all())
         self._cases = list(_make_cases(self._guesses))
         self._poisoned: list[str] = []
@@ -208,7 +211,14 @@ class _Completing:
         return name if name in self._guesses.arrays and name not in self._unknown else None
 
     def _reached(self, case: Sizes) -> ReachedBytes:
-        return self._probe.reached(case, self._unknown, {}, seconds=_SECONDS)
+        return self._probe.reached(case, self._unknown, {}, seconds=self._seconds_left())
+
+    def _seconds_left(self) -> float:
+        """CPU time that the next case may take."""
+        left = self._until - time.process_time()
+        if left <= 0:
+            raise TooLongError("the small test launches together exceed the time limit")
+        return min(_SECONDS, left)
 
     # Indices
 
@@ -230,7 +240,7 @@ class _Completing:
         self, case: Sizes, unknown: Sequence[str], limits: Mapping[str, int]
     ) -> ReachedBytes | None:
         try:
-            return self._probe.reached(case, unknown, limits, seconds=_SECONDS)
+            return self._probe.reached(case, unknown, limits, seconds=self._seconds_left())
         except (FaultError, TooLongError):
             return None
 

@@ -170,14 +170,18 @@ def build_kernel(
     where its arguments do not fit.
     """
     text = read_source(source)
-    check_arguments(spec, choose(kernels_of(source, text), spec.kernel, str(source)))
+    kernel = choose(kernels_of(source, text), spec.kernel, str(source))
+    check_arguments(spec, kernel)
     folder = source.parent.resolve()
     fixed, flags = spec.compile.fixed(), split_options(spec.compile.flags)
     given = resolve_folders(("-lineinfo", *fixed, *flags), folder)
     target = compile_target(spec, arch)
     name = shown_path or source.resolve()
     try:
-        done = compiler(instrument_source(text, name, spec.kernel), given, target, folder)
+        instrumented = instrument_source(
+            text, name, spec.kernel, unnamed=kernel.in_unnamed_namespace
+        )
+        done = compiler(instrumented, given, target, folder)
     except CompileError as error:
         if _TWICE not in error.what:
             raise
@@ -277,12 +281,16 @@ def with_line_directive(name: Path, text: str) -> str:
     return f"#line 1 {json.dumps(str(name), ensure_ascii=False)}\n" + text.removeprefix("\ufeff")
 
 
-def instrument_source(text: str, shown_path: Path, kernel: str) -> str:
-    """Return the source to compile: with its file name and the template's instantiation."""
+def instrument_source(text: str, shown_path: Path, kernel: str, *, unnamed: bool = False) -> str:
+    """Return the source to compile: with its file name and the template's instantiation.
+
+    A template of an ``unnamed`` namespace has to be instantiated there.
+    """
     lines = [with_line_directive(shown_path, text)]
     if "<" in kernel:
+        instance = f"template __global__ decltype({kernel}) {kernel};"
         lines += ['#line 1 "kernel of the launch specification"']
-        lines += [f"template __global__ decltype({kernel}) {kernel};", ""]
+        lines += [f"namespace {{ {instance} }}" if unnamed else instance, ""]
     return "\n".join(lines)
 
 

@@ -10,10 +10,10 @@ from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
 from kernelprof.launch.inference.amounts import ONE
 from kernelprof.launch.inference.evidence import Usage
-from kernelprof.launch.inference.host import TILE_NAME
 from kernelprof.launch.inference.operations import gemm_axes
 from kernelprof.launch.inference.reach import largest_extent
 from kernelprof.launch.inference.symbols import declared_name
+from kernelprof.launch.inference.templates import TILE_NAME
 from kernelprof.launch.specification.spec import MAX_THREADS
 
 if TYPE_CHECKING:

@@ -27,10 +27,10 @@ from kernelprof.launch.inference.symbols import (
     strip_casts,
     written_template,
 )
-from kernelprof.launch.signature import template_arguments
+from kernelprof.launch.inference.templates import deduce_template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from tree_sitter import Node
 
@@ -39,14 +39,9 @@ if TYPE_CHECKING:
     from kernelprof.launch.signature import KernelSignature
 
 LAUNCH_FUNCTIONS: Final = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel"}
-TILE_NAME: Final = re.compile(r"tile|block|^bs$|^bx$|^by$|threads", re.IGNORECASE)
 _MOST_CALLERS: Final = 4
 _MOST_LAUNCHES: Final = 8
 """Launches that are read, and call chains of each: the first ones are like the others."""
-_USUAL_TILE, _USUAL_THREADS = "16", "256"
-_INTEGER_WORDS: Final = {"unsigned", "long", "short", "int", "char", "signed"}
-_QUALIFIERS: Final = {"const", "__restrict__", "restrict", "volatile"}
-
 
 _DEEPEST: Final = 40
 _MOST_STEPS: Final = 20_000
@@ -550,47 +545,16 @@ def _call_chains(source: SourceSymbols, around: Node | None, depth: int = 0) -> 
                 continue
             for caller in _call_chains(source, caller_node, depth + 1):
                 is_called = True
-                template = _template_by_name(function.template, call, function.parameters, caller)
+                template = deduce_template(function.template, call, function.parameters, caller)
+                template = {**function.template_defaults, **template}
                 yield Frame(source, function, call, caller, template)
     if function is not None and function.template and not is_called:
         for instance in source.instances(function.name):
             is_called = True
             template = dict(zip(function.template, instance, strict=False))
-            yield Frame(source, function, template=template)
+            yield Frame(source, function, template={**function.template_defaults, **template})
     if not is_called:
         yield Frame(source, function)
-
-
-def _template_by_name(
-    names: tuple[str, ...],
-    call: Node,
-    parameters: tuple[tuple[str, str], ...],
-    caller: Frame,
-) -> dict[str, str]:
-    # Explicit arguments, else by the declared types of what the call passes.
-    explicit = [caller.template.get(each, each) for each in written_template(call)]
-    template = dict(zip(names, explicit, strict=False))
-    for name in names:
-        if name in template:
-            continue
-        for (_, kind), value in zip(parameters, call_arguments(call), strict=False):
-            declared = caller.declared(syntax.text(strip_casts(value)))
-            if name in _words_of_type(kind) and declared is not None:
-                plain = _plain_type(declared)
-                template[name] = caller.template.get(plain, plain)
-                break
-    return template
-
-
-def _words_of_type(written: str) -> list[str]:
-    return written.replace("*", " ").replace("&", " ").split()
-
-
-def _plain_type(declared: str) -> str:
-    words = [w for w in _words_of_type(declared) if w not in _QUALIFIERS]
-    if words and words[0] not in _INTEGER_WORDS:
-        return words[0]
-    return " ".join(w for w in words if w in _INTEGER_WORDS)
 
 
 def _read_launch(
@@ -608,7 +572,7 @@ def _read_launch(
         shared = values.evaluate(configuration[2], frame)
     parameters = tuple((p.name, p.written) for p in kernel.parameters)
     names = tuple(p.name for p in kernel.template)
-    template = _template_by_name(names, node, parameters, frame)
+    template = deduce_template(names, node, parameters, frame)
     return HostLaunch(
         line=frame.source.line_of(node),
         frame=frame,
@@ -617,14 +581,14 @@ def _read_launch(
         shared_bytes=shared,
         arguments=dict(zip((p.name for p in kernel.parameters), passed, strict=False)),
         values=values,
-        template=_known_template(names, template, frame, values),
+        template=_resolve_template(names, template, frame, values),
     )
 
 
-def _known_template(
+def _resolve_template(
     names: tuple[str, ...], template: Mapping[str, str], frame: Frame, values: HostValues
 ) -> tuple[str, ...]:
-    # The arguments up to the first unknown one; named constants as numbers.
+    """The arguments up to the first unknown one, with named constants as numbers."""
     resolved = []
     for name in names:
         if name not in template:
@@ -648,51 +612,3 @@ def _known_template(
                 break
         resolved.append(text if number is None else number.text)
     return tuple(resolved)
-
-
-def choose_template(
-    kernel: KernelSignature,
-    source: SourceSymbols,
-    launches: Sequence[HostLaunch],
-    name: str | None,
-    body: str,
-) -> tuple[dict[str, str], str]:
-    """Return the template arguments by name, and the evidence for them.
-
-    They are those of the requested ``name``, an instantiation, a launch, or the defaults. Types
-    are never made up: they decide every size in bytes.
-    """
-    names = [each.name for each in kernel.template]
-    if not names:
-        return {}, ""
-    defaults = {p.name: p.default for p in kernel.template if p.default is not None}
-    if name is not None and "<" in name:
-        return defaults | dict(zip(names, template_arguments(name), strict=False)), "as requested"
-    candidates = [
-        *((instance, f"instantiated on {line}") for instance, line in _instances(kernel, source)),
-        *((launch.template, f"as launched on {launch.line}") for launch in launches),
-    ]
-    for instance, evidence in candidates:
-        template = defaults | dict(zip(names, instance, strict=False))
-        if len(template) == len(names):
-            return template, evidence
-    template = dict(defaults)
-    integers = {"int", "unsigned", "size_t", "unsigned int"}
-    for each in kernel.template:
-        if each.name not in template and each.kind in integers and TILE_NAME.search(each.name):
-            threads = re.search("thread|block_?size|block_?dim", each.name, re.IGNORECASE)
-            in_a_row = threads and "threadIdx.y" not in body
-            template[each.name] = _USUAL_THREADS if in_a_row else _USUAL_TILE
-    has_guess = len(template) > len(defaults)
-    return template, "a usual tile" if has_guess else "the template's default"
-
-
-def _instances(
-    kernel: KernelSignature, source: SourceSymbols
-) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Explicit instantiations in the file: ``template __global__ void f<float>(...);``."""
-    pattern = re.compile(rf"\b{re.escape(kernel.name.rpartition('::')[2])}\s*<")
-    for node in source.nodes["template_instantiation"]:
-        text = syntax.text(node)
-        if (at := pattern.search(text)) is not None:
-            yield template_arguments(text[at.start() :]), source.line_of(node)

@@ -27,6 +27,12 @@ _FACTORS: Final = {"alpha": "1.0", "beta": "0.0", "a": "2.0", "scale": "1.5", "f
 _REAL: Final = re.compile(r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)[fFlL]?")
 _RADIUS: Final = 4
 _RADIUS_NAME: Final = re.compile(r"r|radius|.*_radius|half_?width|halo", re.IGNORECASE)
+_USUAL_SIZES: Final = (
+    (re.compile(r"(n|num)?_?channels", re.IGNORECASE), 3),
+    (re.compile(r"(kernel|filter|mask|window)_?(size|width|height|len(gth)?)", re.IGNORECASE), 5),
+    (re.compile(r"ksize|window", re.IGNORECASE), 5),
+)
+_BY_NAME: Final = "inferred from its name"
 _MOST_STEPS: Final = 8
 _WINDOW: Final = 5
 _LARGE: Final = 4096
@@ -52,6 +58,12 @@ def infer_scalars(
             text = syntax.text(strip_casts(given))
             guesses.values[name] = {"true": "1", "false": "0"}.get(text, "1")
             guesses.why[f"value.{name}"] = "" if text in {"true", "false"} else "0 or 1"
+        elif element.enumerators:
+            passed = syntax.text(strip_casts(given)).rpartition("::")[2]
+            why = "" if passed in element.enumerators else "the first enumerator"
+            number = element.enumerators.get(passed, _first_enumerator(element))
+            whole_numbers[name] = amounts.constant_size(number)
+            guesses.values[name], guesses.why[f"value.{name}"] = str(number), why
         elif name not in FUNCTIONS:
             amount = _whole(given, launch)
             if amount is None:
@@ -60,6 +72,10 @@ def infer_scalars(
             whole_numbers[name] = amount
             guesses.values[name] = amount.text
     return whole_numbers
+
+
+def _first_enumerator(element: Element) -> int:
+    return next(iter(element.enumerators.values()))
 
 
 def _whole(given: Node | None, launch: HostLaunch | None) -> SizeExpr | None:
@@ -131,16 +147,17 @@ def infer_windows(guesses: Guesses) -> None:
                 )
 
 
-def infer_radii(kernel: Node, guesses: Guesses) -> None:
-    """Sizes from whose negative a loop runs: how far a stencil reaches."""
+def infer_small_sizes(kernel: Node, guesses: Guesses) -> None:
+    """Sizes that are small by what they are: the reach of a stencil, a filter, color channels."""
     body = syntax.child_text(kernel, "body")
     for name, value in guesses.sizes.items():
         from_minus = re.search(rf"=\s*-\s*{re.escape(name)}\s*;", body)
         if not value and (from_minus or _RADIUS_NAME.fullmatch(name)):
             guesses.sizes[name] = _RADIUS
-            guesses.why[f"sizes.{name}"] = (
-                "elements on each side" if from_minus else "inferred from its name"
-            )
+            guesses.why[f"sizes.{name}"] = "elements on each side" if from_minus else _BY_NAME
+        for pattern, usual in _USUAL_SIZES:
+            if not guesses.sizes[name] and pattern.fullmatch(name):
+                guesses.sizes[name], guesses.why[f"sizes.{name}"] = usual, _BY_NAME
 
 
 _MOST_NUMBERS: Final = 64
@@ -196,18 +213,21 @@ class _Owner:
         for end in inner:
             key = f"{self._name}.{field.name}{end}"
             name = f"{field.name}{end}".replace(".", "_")
-            self._number(key, name, element.type)
+            self._number(key, name, element)
             align = None if parts else field.align
             parts.append(GuessedMember(name, element.type, key=key, align=align))
         return parts
 
-    def _number(self, key: str, name: str, kind: str) -> None:
-        guesses = self._guesses
+    def _number(self, key: str, name: str, element: Element) -> None:
+        guesses, kind = self._guesses, element.type
         guesses.types[key] = kind
         if is_floating(kind):
             guesses.values[key], guesses.why[f"value.{key}"] = default_real(name)
         elif kind == "bool":
             guesses.values[key], guesses.why[f"value.{key}"] = "1", "0 or 1"
+        elif element.enumerators:
+            guesses.values[key] = str(_first_enumerator(element))
+            guesses.why[f"value.{key}"] = "the first enumerator"
         else:
             size = self._free(name)
             guesses.sizes.setdefault(size, 0)

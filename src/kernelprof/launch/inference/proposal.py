@@ -28,13 +28,12 @@ from kernelprof.launch.inference.evidence import GuessedArray, Guesses, LaunchEv
 from kernelprof.launch.inference.extents import find_guarded, infer_sizes
 from kernelprof.launch.inference.host import (
     LAUNCH_FUNCTIONS,
-    choose_template,
     find_launches,
 )
 from kernelprof.launch.inference.operations import recognise_operation
 from kernelprof.launch.inference.parameters import (
-    infer_radii,
     infer_scalars,
+    infer_small_sizes,
     infer_structures,
     infer_windows,
 )
@@ -47,8 +46,10 @@ from kernelprof.launch.inference.symbols import (
     bare_type,
     call_arguments,
     find_constants,
+    required_defines,
     undefined_macros,
 )
+from kernelprof.launch.inference.templates import choose_template
 from kernelprof.launch.signature import choose, declared_kernels, includes, quoted_includes
 from kernelprof.launch.source import (
     block_lines,
@@ -79,8 +80,8 @@ if TYPE_CHECKING:
 
 _IN_COMMENT = re.compile(r"(?<=  # )([^\n]*?\bline )(\d+)(?! of an included file)")
 """Where in this source something is that speaks for a guess."""
-_HEADER_FOLDERS = ("include", "inc", "Common", "common", "src")
-_MOST_UP = 4
+_HEADER_FOLDERS = ("", "include", "inc", "Common", "common", "src")
+_MOST_UP = 10
 _UNCHECKED = "no reference given, so the result is not checked"
 
 
@@ -176,7 +177,8 @@ def infer_specification(
             hint="--force replaces it",
         )
     root = syntax.parse(source)
-    headers = _included(path)
+    flags = _include_flags(path)
+    headers = _included(path, flags)
     declared = declared_kernels(root)
     if not declared:
         declared = [each for header in headers for each in declared_kernels(header)]
@@ -189,12 +191,14 @@ def infer_specification(
             "hand (docs/launch-specification.md)",
         )
     node = next(one.node for one in declared if one.kernel is chosen)
-    guesses = guess(chosen, node, [root, *headers], kernel)
+    required = required_defines(node, [root, *headers])
+    guesses = guess(chosen, node, [root, *headers], kernel, required)
+    guesses.defines |= dict.fromkeys(required, 1)
     if not quoted_includes(source):
         parameters = [parameter.name for parameter in chosen.parameters]
         macros = undefined_macros(root, node, parameters)
         guesses.macros = [name for name in macros if name not in guesses.defines]
-    guesses.flags = _include_flags(path)
+    guesses.flags = flags
     if guesses.flags:
         guesses.why["flags"] = "folder of the included headers"
     others = [one.kernel.name for one in declared if one.kernel is not chosen]
@@ -210,22 +214,38 @@ def infer_specification(
 
 
 def _include_flags(path: Path) -> list[str]:
-    names = [each[1:-1] for each in includes(read_source(path)) if each[:1] in {'"', "<"}]
+    """Folders above a file that hold headers which it includes, also by way of others."""
     flags: dict[str, None] = {}
-    for name in names:
-        if is_plain(path.parent / name):
-            continue
-        for up, folder in enumerate(path.resolve().parents):
-            if up > _MOST_UP:
-                break
-            for each in _HEADER_FOLDERS:
-                if is_plain(folder / each / name):
-                    flags[f"-I{'../' * up}{each}"] = None
-    return list(flags)
+    while True:
+        included_files, _ = local_includes(path, flags)
+        missing = {
+            name[1:-1]: None
+            for file in (path, *included_files.values())
+            for name in includes(read_source(file))
+            if name[:1] in {'"', "<"} and not is_plain(file.parent / name[1:-1])
+        }
+        before = len(flags)
+        for name in missing:
+            flags |= dict.fromkeys(_flags_for(path, name))
+        if len(flags) == before:
+            return list(flags)
 
 
-def _included(path: Path) -> list[Node]:
-    included_files, _ = local_includes(path)
+def _flags_for(path: Path, name: str) -> Iterator[str]:
+    """The nearest folders above a file with a header of that name."""
+    parents = path.resolve().parents
+    for up, folder in enumerate(parents[: _MOST_UP + 1]):
+        # A header beside the file is found without; one of the system is in no folder above.
+        here = [each for each in _HEADER_FOLDERS if is_plain(folder / each / name)]
+        for each in here:
+            if each or up:
+                yield f"-I{'/'.join([*('..',) * up, *filter(None, (each,))])}"
+        if here:
+            return
+
+
+def _included(path: Path, flags: Sequence[str]) -> list[Node]:
+    included_files, _ = local_includes(path, flags)
     return [syntax.parse(read_source(file)) for file in included_files.values()]
 
 
@@ -344,18 +364,23 @@ def _inline(values: dict[str, int]) -> str:
 
 
 def guess(
-    kernel: KernelSignature, node: Node, roots: Sequence[Node], name: str | None = None
+    kernel: KernelSignature,
+    node: Node,
+    roots: Sequence[Node],
+    name: str | None = None,
+    defines: Sequence[str] = (),
 ) -> Guesses:
     """Infer the launch of one kernel.
 
     ``node`` is its definition, ``roots`` are the trees of its file and of included ones;
     ``name`` may have template arguments.
     """
-    nodes = list(active_nodes(roots))
+    nodes = list(active_nodes(roots, defines))
     types = Types(nodes)
     source = SourceSymbols(nodes, types)
     hosts = find_launches(kernel, source)
-    template, why = choose_template(kernel, source, hosts, name, syntax.text(node))
+    launched = ((each.template, each.line) for each in hosts)
+    template, why = choose_template(kernel, source, launched, name, syntax.text(node))
     guesses = Guesses(kernel=_kernel_name(kernel, template))
     guesses.why["kernel"] = why
     types = types.with_template(template)
@@ -382,7 +407,7 @@ def guess(
     guesses.guarded = find_guarded(reach.bounds)
     atoms = name_dimensions("block", guesses.block) | name_dimensions("grid", guesses.grid)
     infer_shared_bytes(evidence, atoms, guesses)
-    infer_radii(node, guesses)
+    infer_small_sizes(node, guesses)
     infer_windows(guesses)
     extents.LengthInference(evidence, atoms, guesses).infer()
     extents.infer_fills(reach, guesses)

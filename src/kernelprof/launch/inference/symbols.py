@@ -54,6 +54,8 @@ class Element:
     count: int = 1
     mixed: bool = False
     """Whether it is a structure of different types, taken as bytes."""
+    enumerators: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """Those of an enumeration, the first one first."""
 
     @property
     def bytes(self) -> int:
@@ -80,8 +82,11 @@ class Types:
         self._chosen: dict[str, str] = {}
         self._aliases: dict[str, str] = {}
         self._structures: dict[str, Node] = {}
+        self._enumerators: dict[str, dict[str, int]] = {}
         for node in nodes:
-            if node.type == "type_definition":
+            if node.type == "enum_specifier" and syntax.child(node, "body") is not None:
+                self._enumeration(node, syntax.child_text(node, "name"))
+            elif node.type == "type_definition":
                 self._typedef(node)
             elif node.type == "alias_declaration":
                 name, kind = syntax.child(node, "name"), syntax.child(node, "type")
@@ -99,8 +104,23 @@ class Types:
             return
         if kind is not None and kind.type == "struct_specifier" and syntax.child(kind, "body"):
             self._structures[syntax.text(name)] = kind
+        elif kind is not None and kind.type == "enum_specifier" and syntax.child(kind, "body"):
+            self._enumeration(kind, syntax.text(name))
         else:
             self._aliases.setdefault(syntax.text(name), syntax.text(kind))
+
+    def _enumeration(self, node: Node, name: str) -> None:
+        enumerators: dict[str, int] = {}
+        following = 0
+        for each in syntax.parts(syntax.child(node, "body")):
+            written = syntax.child_text(each, "value")
+            if written and not re.fullmatch(r"-?\d+", written):
+                return
+            following = int(written or following)
+            enumerators[syntax.child_text(each, "name")] = following
+            following += 1
+        self._aliases.setdefault(name, syntax.child_text(node, "base") or "int")
+        self._enumerators[name] = enumerators
 
     def with_template(self, chosen: Mapping[str, str]) -> Types:
         """Return the same types with other template arguments."""
@@ -112,7 +132,8 @@ class Types:
         """Return a type's element, without pointers and qualifiers; ``None`` if unknown."""
         name = self._resolve_name(bare_type(written))
         if (plain := plain_type(name)) is not None:
-            return Element(plain)
+            last = bare_type(written).removeprefix("enum ").rpartition("::")[2]
+            return Element(plain, enumerators=self._enumerators.get(last, {}))
         return self._vector(name) or self._structure(name)
 
     def _resolve_name(self, name: str) -> str:
@@ -241,6 +262,7 @@ class FunctionSymbol:
     parameters: tuple[tuple[str, str], ...]
     template: tuple[str, ...]
     defaults: Mapping[str, Node] = field(default_factory=dict)
+    template_defaults: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def body(self) -> Node | None:
@@ -384,9 +406,11 @@ class SourceSymbols:
             listed.append((syntax.text(inner), syntax.text(each)))
             if (default := syntax.child(each, "default_value")) is not None:
                 defaults[syntax.text(inner)] = default
-        template = tuple(each.name for each in template_parameters(node) or ())
+        template = template_parameters(node) or ()
+        names = tuple(each.name for each in template)
+        given = {each.name: each.default for each in template if each.default is not None}
         self.functions.setdefault(
-            name, FunctionSymbol(name, node, tuple(listed), template, defaults)
+            name, FunctionSymbol(name, node, tuple(listed), names, defaults, given)
         )
 
 
@@ -541,18 +565,49 @@ def returned_only(body: Node | None) -> Node | None:
 _PREDEFINED: Final = frozenset(("__CUDACC__", "__cplusplus", "__CUDA_ARCH__", "__linux__"))
 
 
-def active_nodes(roots: Sequence[Node]) -> Iterator[Node]:
-    """Yield the nodes of files in order, without inactive branches of the preprocessor.
-
-    Inactive are ``#ifdef`` and ``#if defined`` of names that no file defines, and ``#if 0``;
-    other conditions count as true.
-    """
-    defined = {
+def _defined_names(roots: Sequence[Node]) -> set[str]:
+    return {
         syntax.child_text(node, "name")
         for root in roots
         for node in syntax.walk(root)
         if node.type in {"preproc_def", "preproc_function_def"}
     } | _PREDEFINED
+
+
+def required_defines(node: Node, roots: Sequence[Node]) -> list[str]:
+    """Return the names that a node is left out without, and that no file defines.
+
+    They are those of ``#ifdef`` and ``#if defined`` around it.
+    """
+    defined = _defined_names(roots)
+    names: list[str] = []
+    inner, outer = node, node.parent
+    while outer is not None:
+        name = _condition_name(outer)
+        is_alternative = syntax.same(syntax.child(outer, "alternative"), inner)
+        if name is not None and not is_alternative and name not in (*defined, *names):
+            names.append(name)
+        inner, outer = outer, outer.parent
+    return names[::-1]
+
+
+def _condition_name(node: Node) -> str | None:
+    """The name whose definition a condition of the preprocessor asks for."""
+    if node.type == "preproc_ifdef" and syntax.text(node.children[0]) == "#ifdef":
+        return syntax.child_text(node, "name")
+    condition = syntax.child(node, "condition") if node.type.startswith("preproc_") else None
+    if condition is not None and condition.type == "preproc_defined":
+        return next((syntax.text(each) for each in condition.named_children), None)
+    return None
+
+
+def active_nodes(roots: Sequence[Node], defines: Collection[str] = ()) -> Iterator[Node]:
+    """Yield the nodes of files in order, without inactive branches of the preprocessor.
+
+    Inactive are ``#ifdef`` and ``#if defined`` of names that neither a file nor ``defines``
+    defines, and ``#if 0``; other conditions count as true.
+    """
+    defined = _defined_names(roots).union(defines)
     for root in roots:
         pending = [root]
         while pending:

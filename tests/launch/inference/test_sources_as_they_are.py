@@ -1,0 +1,123 @@
+"""What a source leaves to its build, its headers and its callers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kernelprof.launch.build.compilation import instrument_source
+from kernelprof.launch.inference.proposal import infer_specification
+from kernelprof.launch.signature import kernels
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kernelprof.launch.inference.evidence import Guesses
+
+LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+COPY = f"__global__ void copy(const T* x, T* y, int n) {{ {LINE} if (i < n) y[i] = x[i]; }}\n"
+
+
+def guesses_of(path: Path, text: str, kernel: str | None = None) -> Guesses:
+    path.write_text(text, encoding="utf-8")
+    return infer_specification(path, kernel=kernel).guesses
+
+
+@pytest.mark.parametrize(
+    ("host", "kernel"),
+    [
+        (
+            "template <int scale = 4, class U> void run(U const* a, int n) {\n"
+            "  std::vector<U, Managed<U>> b(n); copy<<<n / scale, 64>>>(a, b.data(), n); }\n"
+            "int main() { std::vector<short> a(1 << 20); run(a.data(), 1 << 20); }",
+            "copy<short>",
+        ),
+        (
+            "int main() { thrust::device_vector<double> a(9), b(9);\n"
+            "  copy<<<3, 3>>>(thrust::raw_pointer_cast(a.data()), &b[0], 9); }",
+            "copy<double>",
+        ),
+        ("int main() { Buffer a; copy<<<3, 3>>>(a.data(), a.data(), 9); }", None),
+    ],
+)
+def test_types_of_containers_decide_template_arguments(tmp_path, host, kernel) -> None:
+    guesses = guesses_of(tmp_path / "k.cu", f"template <typename T>\n{COPY}{host}\n")
+    assert guesses.kernel == kernel
+
+
+def test_default_template_arguments_of_host_functions_count(tmp_path) -> None:
+    text = (
+        f"template <int width, typename T>\n{COPY}"
+        "template <int wide = 128, typename U> void run(U* a, int n) {\n"
+        "  copy<wide><<<n / wide, wide>>>(a, a, n); }\n"
+        "int main() { float* a; run(a, 4096); }\n"
+    )
+    guesses = guesses_of(tmp_path / "k.cu", text)
+    assert guesses.kernel == "copy<128, float>"
+    assert [each.text for each in guesses.block or ()] == ["128"]
+
+
+def test_a_kernel_behind_a_condition_of_the_build_has_what_it_asks_for(tmp_path) -> None:
+    text = (
+        "#ifdef WITH_CUDA\n#if defined(FAST)\n#define WIDTH 4\n#endif\n"
+        f"#ifndef OTHER\n{COPY.replace('T', 'float')}#endif\n#endif\n"
+    )
+    proposal_path = tmp_path / "k.cu"
+    guesses = guesses_of(proposal_path, text)
+    assert guesses.defines == {"WITH_CUDA": 1}
+    assert "defines = { WITH_CUDA = 1 }" in infer_specification(proposal_path).toml
+    alternative = f"#ifdef WITH_HIP\n#else\n{COPY.replace('T', 'float')}#endif\n"
+    assert guesses_of(tmp_path / "k2.cu", alternative).defines == {}
+
+
+def test_headers_are_read_from_the_folders_that_are_given_for_them(tmp_path) -> None:
+    """One of them by way of another, both by paths from the project's folder."""
+    kernels_folder = tmp_path / "src" / "kernels" / "blur"
+    kernels_folder.mkdir(parents=True)
+    (kernels_folder / "modes.cuh").write_text(
+        '#include "src/kernels/threads.cuh"\nenum class Mode : unsigned char { CLAMP = 2, WRAP };\n'
+    )
+    (tmp_path / "src" / "kernels" / "threads.cuh").write_text("constexpr int THREADS = 192;\n")
+    text = (
+        '#include "src/kernels/blur/modes.cuh"\n'
+        f"__global__ void blur(const float* x, float* y, int n, Mode mode) {{ {LINE}\n"
+        "  if (i < n) y[i] = mode == Mode::WRAP ? x[i] : 0.0f; }\n"
+        "%svoid run(float* x, float* y, int n) { blur<<<n / THREADS, THREADS>>>(x, y, n, %s); }\n"
+    )
+    guesses = guesses_of(kernels_folder / "k.cu", text % ("", "Mode::WRAP"))
+    assert guesses.flags == ["-I../../.."]
+    assert (guesses.types["mode"], guesses.values["mode"]) == ("uint8", "3")
+    assert [each.text for each in guesses.block or ()] == ["192"]
+    unknown = guesses_of(kernels_folder / "k2.cu", text % ("Mode chosen();\n", "chosen()"))
+    assert (unknown.values["mode"], unknown.why["value.mode"]) == ("2", "the first enumerator")
+
+
+def test_filters_and_channels_are_small(tmp_path) -> None:
+    text = (
+        "__global__ void blur(const float* x, float* y, const float* w, int n, int channels,\n"
+        f"                     int kernel_size) {{ {LINE} if (i < n) {{ float sum = 0;\n"
+        "  for (int c = 0; c < channels; ++c) for (int k = 0; k < kernel_size; ++k)\n"
+        "    sum += w[k] * x[(i + k) * channels + c];\n  y[i] = sum; } }\n"
+    )
+    sizes = guesses_of(tmp_path / "k.cu", text).sizes
+    assert (sizes["channels"], sizes["kernel_size"]) == (3, 5)
+    assert sizes["n"] > 1000
+
+
+@pytest.mark.parametrize(
+    ("around", "unnamed", "instance"),
+    [
+        ("namespace { %s }", True, "namespace { template __global__ decltype(f<int>) f<int>; }"),
+        ("namespace a { namespace { %s } }", False, "template __global__ decltype(f<int>) f<int>;"),
+        ("%s", False, "template __global__ decltype(f<int>) f<int>;"),
+    ],
+)
+def test_a_template_is_instantiated_in_its_unnamed_namespace(
+    tmp_path, around, unnamed, instance
+) -> None:
+    text = around % "template <typename T> __global__ void f(T* x) { *x = 1; }"
+    (kernel,) = kernels(text)
+    assert kernel.in_unnamed_namespace is unnamed
+    made = instrument_source(text, tmp_path / "k.cu", "f<int>", unnamed=unnamed)
+    assert made.split("\n")[-2] == instance
