@@ -14,6 +14,8 @@ from kernelprof.launch.specification.elements import is_floating
 from kernelprof.launch.specification.expressions import FUNCTIONS, ExpressionError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tree_sitter import Node
 
     from kernelprof.launch.inference.amounts import SizeExpr
@@ -26,13 +28,12 @@ if TYPE_CHECKING:
 _FACTORS: Final = {"alpha": "1.0", "beta": "0.0", "a": "2.0", "scale": "1.5", "factor": "1.5"}
 _REAL: Final = re.compile(r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)[fFlL]?")
 _RADIUS: Final = 4
-_RADIUS_NAME: Final = re.compile(r"r|radius|.*_radius|half_?width|halo", re.IGNORECASE)
 _USUAL_SIZES: Final = (
+    (re.compile(r"r|radius|.*_radius|half_?width|halo", re.IGNORECASE), _RADIUS),
     (re.compile(r"(n|num)?_?channels", re.IGNORECASE), 3),
     (re.compile(r"(kernel|filter|mask|window)_?(size|width|height|len(gth)?)", re.IGNORECASE), 5),
     (re.compile(r"ksize|window", re.IGNORECASE), 5),
 )
-_BY_NAME: Final = "inferred from its name"
 _MOST_STEPS: Final = 8
 _WINDOW: Final = 5
 _LARGE: Final = 4096
@@ -147,17 +148,21 @@ def infer_windows(guesses: Guesses) -> None:
                 )
 
 
-def infer_small_sizes(kernel: Node, guesses: Guesses) -> None:
-    """Sizes that are small by what they are: the reach of a stencil, a filter, color channels."""
+def infer_small_sizes(kernel: Node, program: Mapping[str, int | None], guesses: Guesses) -> None:
+    """Sizes that are small by what they are: the reach of a stencil, a filter, color channels.
+
+    Values that the ``program`` gives stay as they are.
+    """
     body = syntax.child_text(kernel, "body")
-    for name, value in guesses.sizes.items():
-        from_minus = re.search(rf"=\s*-\s*{re.escape(name)}\s*;", body)
-        if not value and (from_minus or _RADIUS_NAME.fullmatch(name)):
-            guesses.sizes[name] = _RADIUS
-            guesses.why[f"sizes.{name}"] = "elements on each side" if from_minus else _BY_NAME
+    names = (name for text in guesses.values.values() for name in amounts.names_in(text))
+    for name in dict.fromkeys((*guesses.sizes, *names)):
+        if guesses.sizes.get(name) or program.get(name):
+            continue
+        if re.search(rf"=\s*-\s*{re.escape(name)}\s*;", body):
+            guesses.sizes[name], guesses.why[f"sizes.{name}"] = _RADIUS, "elements on each side"
         for pattern, usual in _USUAL_SIZES:
-            if not guesses.sizes[name] and pattern.fullmatch(name):
-                guesses.sizes[name], guesses.why[f"sizes.{name}"] = usual, _BY_NAME
+            if not guesses.sizes.get(name) and pattern.fullmatch(name):
+                guesses.sizes[name], guesses.why[f"sizes.{name}"] = usual, "inferred from its name"
 
 
 _MOST_NUMBERS: Final = 64

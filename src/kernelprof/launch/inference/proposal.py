@@ -407,7 +407,7 @@ def guess(
     guesses.guarded = find_guarded(reach.bounds)
     atoms = name_dimensions("block", guesses.block) | name_dimensions("grid", guesses.grid)
     infer_shared_bytes(evidence, atoms, guesses)
-    infer_small_sizes(node, guesses)
+    infer_small_sizes(node, evidence.program, guesses)
     infer_windows(guesses)
     extents.LengthInference(evidence, atoms, guesses).infer()
     extents.infer_fills(reach, guesses)
