@@ -17,14 +17,27 @@ _OPTIONS: Final = ("-c", "-gi", "-ndf")
 """Code with labels; lines with what is inlined; without an analysis of the data flow, which takes a
 third of the time, and adds where a BRX can go and which accesses are spills."""
 _LIMIT_S: Final = 120
+_MOST_LISTINGS: Final = 4
+_LISTINGS: Final[dict[tuple[bytes, Path], str]] = {}
 
 
 def disassemble(cubin: bytes, nvdisasm: Path, meanwhile: Callable[[], object] | None = None) -> str:
     """The code of a cubin with labels, and lines with what is inlined (``nvdisasm -c -gi -ndf``).
 
-    ``meanwhile`` is called while ``nvdisasm`` works. Raises :class:`DisassemblerError` where it
-    cannot be run or does not know the architecture.
+    ``meanwhile`` is called while ``nvdisasm`` works, which takes half a second: the last listings
+    are kept. Raises :class:`DisassemblerError` where it cannot be run or does not know the
+    architecture.
     """
+    key = (cubin, nvdisasm)
+    listing = _LISTINGS.get(key)
+    if listing is None:
+        listing = _LISTINGS[key] = _run(cubin, nvdisasm, meanwhile)
+        for oldest in list(_LISTINGS)[:-_MOST_LISTINGS]:
+            _LISTINGS.pop(oldest, None)
+    return listing
+
+
+def _run(cubin: bytes, nvdisasm: Path, meanwhile: Callable[[], object] | None) -> str:
     with tempfile.TemporaryDirectory(prefix="sassim-") as folder:
         Path(folder, _CUBIN).write_bytes(cubin)
         listing, errors_file = Path(folder, "listing"), Path(folder, "errors")

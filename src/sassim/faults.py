@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from sassim.errors import SassimError
 from sassim.opcodes import find_opcode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sassim.interpreter.lanes import Array
     from sassim.sass.listing import Instruction
@@ -58,10 +59,10 @@ class FaultError(SassimError):
         self.places: tuple[ThreadId, ...] = ()
         """The first of the threads."""
 
-    def happened(self, instruction: Instruction, places: Sequence[ThreadId]) -> None:
+    def happened(self, instruction: Instruction, places: Iterable[ThreadId]) -> None:
         """Say at which instruction, and to which threads."""
         self.instruction = instruction
-        self.places = tuple(places[:_MOST_THREADS])
+        self.places = tuple(islice(places, _MOST_THREADS))
         self.what = self.sentence()
         self.args = (self.what,)
         if instruction.line is not None:

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.few import few
+from tests.support.few import part_of
 
 from kernelprof.analysis.metrics.catalogue import (
     SAMPLES,
@@ -219,8 +219,9 @@ def test_one_command_settles_all_kernels(runs: list[NcuRun], options: str, launc
 
 @pytest.mark.parametrize(
     "name",
-    few(
-        ["validation/basic.raw", "validation/frameworks.details", "h200_triage/full"],
+    part_of(
+        3,
+        ["h200_triage/full", "validation/basic.raw", "validation/frameworks.details"],
         "h200_triage/full",
         why="a search for each of dozens of kernels",
     ),

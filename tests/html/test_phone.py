@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.html.support import box_of, has_horizontal_scroll
+from tests.support.few import part_of
 from tests.support.pages import ROOT, commands
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def test_no_text_runs_into_the_next(name: str, built: Built, look_at: OpenPage) 
 
 
 @pytest.mark.parametrize("name", [*commands(), *MORE])
-@pytest.mark.parametrize("width", [390, 1000])
+@pytest.mark.parametrize("width", part_of(2, [390, 1000], why="every page once more"))
 def test_verdicts_are_broken_at_hyphens_alone(
     name: str, width: int, built: Built, look_at: OpenPage
 ) -> None:

@@ -186,6 +186,20 @@ __global__ void k(floatX* a, real* b) {}
     assert [each.type for each in kernel.parameters] == [None, "float32"]
 
 
+def test_a_macro_before_the_name_is_no_part_of_it() -> None:
+    text = """BEGIN_NAMESPACE
+    IMPLEMENT_CLASS(Field)
+    int used;
+    __global__ void OUR_BOUNDS
+    fill(Real *p, int n) { p[n] = 0; }
+    __global__ void scope::plain(float *p) { *p = 0; }
+    """
+    first, second = kernels(text)
+    assert (first.name, first.readable) == ("fill", True)
+    assert [each.name for each in first.parameters] == ["p", "n"]
+    assert second.name == "scope::plain"
+
+
 def test_a_template() -> None:
     kernel = _kernel("ns::gemm")
     assert [(t.name, t.kind, t.default) for t in kernel.template] == [

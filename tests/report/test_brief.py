@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.captures import captured
+from tests.support.few import part_of
 from tests.support.text import unwrapped
 
 import kernelprof as kp
@@ -42,11 +43,10 @@ def test_a_kernel_in_a_few_lines() -> None:
     assert brief.tokens(told) == -(-len(told.encode()) // 4) < 150
 
 
-@pytest.mark.parametrize("budget", [200, 400, 800, 3_000])
+@pytest.mark.parametrize("budget", part_of(3, [200, 400, 800, 3_000], why="many captures"))
 @pytest.mark.parametrize(
     "name", ["gemm_series.eight-metrics.raw.csv", "gemm_series.full.raw.csv", "long-names"]
 )
-@pytest.mark.slow("many captures")
 def test_it_stays_in_its_budget_and_names_what_it_leaves_out(
     captures: Path, samples: object, budget: int, name: str
 ) -> None:

@@ -28,8 +28,17 @@ def test_it_has_labels_and_lines_with_what_is_inlined(compile_cu, toolchain) -> 
     assert text.count("STG.E") >= 1
 
 
+def test_a_cubin_is_disassembled_once(compile_cu, toolchain, monkeypatch) -> None:
+    cubin = compile_cu(SOURCE.replace("3.0f", "5.0f")).cubin
+    monkeypatch.setattr("sassim.disassembler._LISTINGS", {})
+    first = disassemble(cubin, toolchain.nvdisasm)
+    monkeypatch.setattr("subprocess.Popen", None)
+    assert disassemble(cubin, toolchain.nvdisasm) == first
+
+
 def test_it_leaves_no_file(compile_cu, toolchain, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("sassim.disassembler._LISTINGS", {})
     disassemble(compile_cu(SOURCE).cubin, toolchain.nvdisasm)
     assert not list(tmp_path.iterdir())
 

@@ -127,7 +127,7 @@ def declared_kernels(root: Node) -> list[DeclaredKernel]:
         name_node = syntax.child(declarator, "declarator")
         if declarator is None or name_node is None or template_parameters(node) == []:
             continue  # the last is a specialisation: template <>
-        kernel = _kernel(node, declarator, syntax.text(name_node), types)
+        kernel = _kernel(node, declarator, name_node, types)
         if kernel.name not in by_name or (
             kernel.defined and not by_name[kernel.name].kernel.defined
         ):
@@ -227,7 +227,12 @@ def plain_argument(written: str) -> str | None:
     return {"true": "1", "false": "0"}.get(text) or plain_type(text)
 
 
-def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> KernelSignature:
+def _kernel(
+    node: Node, declarator: Node, name_node: Node, types: dict[str, str]
+) -> KernelSignature:
+    # A macro before the name, as of launch bounds, is read as a namespace that lacks its "::".
+    behind_macro = any(each.type == "::" and each.is_missing for each in name_node.children)
+    name = syntax.child_text(name_node, "name") if behind_macro else syntax.text(name_node)
     template = tuple(template_parameters(node) or ())
     parameters = syntax.child(declarator, "parameters")
     bounds = next((n for n in node.children if n.type == "launch_bounds"), None)
@@ -238,7 +243,10 @@ def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> K
         _parameter(n, known_types) for n in listed if n.type in kinds and syntax.text(n) != "void"
     ]
     strange = any(n.type not in {*kinds, "comment"} for n in listed)
-    broken = declarator.has_error or (bounds is not None and bounds.has_error)
+    read_parts = [
+        n for n in declarator.children if not (behind_macro and syntax.same(n, name_node))
+    ]
+    broken = any(n.has_error for n in read_parts) or (bounds is not None and bounds.has_error)
     scopes = _scopes(node)
     return KernelSignature(
         name="::".join((*filter(None, scopes), name)),

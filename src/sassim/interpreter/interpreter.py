@@ -162,7 +162,7 @@ class Interpreter:
         except FaultError as error:
             i = error.instruction or self._now
             if i is not None and error.lanes is not None:
-                error.happened(i, [self._thread_id(c, each) for each in error.lanes])
+                error.happened(i, (self._thread_id(c, each) for each in error.lanes))
             raise
         c.write_back()
 

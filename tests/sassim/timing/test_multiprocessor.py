@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,20 @@ def test_steps_in_another_order_are_those_of_the_same_blocks() -> None:
     steps = WarpSegments(tuple((each,) for each in ops), 2, 1.0, 6.0, nothing(6, 3))
     names = [warp[0][0][0].name for warp in steps.ordered(np.array([2, 0, 1])).warps]
     assert names == ["E", "F", "A", "B", "C", "D"]
+
+
+def test_loads_from_a_busy_memory_take_longer_some_more_than_others() -> None:
+    far = FAR._replace(far=1.0, dram_cost=4.0)
+    ops = (op("LDG", memory=far, result=0), op("EXIT")._replace(waits=(0,)))
+    steps = WarpSegments(tuple(((ops, 1.0),) for _ in range(8)), 8, 1.0, 16.0, nothing(8))
+    alone = Multiprocessor(steps, PLENTY).run(1, 1)
+    assert alone.cycles < load_latencies()["dram"] + 60.0
+    rates = replace(PLENTY, dram_sectors=0.25)
+    took = sorted(Multiprocessor(steps, rates).run(64, 8).durations[0])
+    # Eight warps of 16 cycles each are served one after the other; the rest is chance.
+    assert took[0] > load_latencies()["dram"] + 128.0
+    assert took[-1] - took[0] > 200.0
+    assert took == sorted(Multiprocessor(steps, rates).run(64, 8).durations[0])
 
 
 ARRIVE, WAIT = op("SYNCS", role="arrive"), op("SYNCS", role="wait")
