@@ -276,7 +276,7 @@ def _specification(source: Path, overrides: LaunchOverrides) -> LaunchSpec | Non
     if is_program(source, overrides):
         return None
     spec = overrides.specified(source)
-    declared = kernels_of(source, read_source(source))
+    declared = kernels_of(source, read_source(source), spec.compile.flags)
     check_arguments(spec, choose(declared, spec.kernel, str(source)))
     return spec
 

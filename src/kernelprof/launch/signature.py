@@ -92,7 +92,7 @@ class KernelSignature:
     launch_bounds: str | None = None
     line: int = 1
     in_unnamed_namespace: bool = False
-    """Whether it is in a namespace without a name, and in none with a name."""
+    """Whether it is in a namespace without a name, and in no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ def _kernel(
         readable=not (broken or strange),
         launch_bounds=None if bounds is None else syntax.text(bounds).partition("(")[2][:-1],
         line=node.start_point[0] + 1,
-        in_unnamed_namespace=bool(scopes) and not any(scopes),
+        in_unnamed_namespace=scopes == ("",),
     )
 
 

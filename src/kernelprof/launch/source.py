@@ -55,14 +55,7 @@ class SpecBlock:
 
 def read_source(path: Path, most: int = MAX_BYTES) -> str:
     """Return a source's text with its line ends and byte order mark; ``most`` limits its bytes."""
-    try:
-        data = files.read_bytes(path, most)
-    except FileNotFoundError as error:
-        raise InputError(
-            "there is no such file", where=str(path), hint="give the path of a .cu file"
-        ) from error
-    except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+    data = _read_bytes(path, most)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -72,13 +65,32 @@ def read_source(path: Path, most: int = MAX_BYTES) -> str:
         ) from error
 
 
-def kernels_of(source: Path, text: str) -> tuple[KernelSignature, ...]:
-    """Return the kernels of a source's ``text``, or where it has none those of its own headers."""
+def read_header(path: Path) -> str:
+    """Return the text of an included file, whose comments may have letters of any encoding."""
+    return _read_bytes(path, MAX_BYTES).decode("utf-8", "replace")
+
+
+def _read_bytes(path: Path, most: int) -> bytes:
+    try:
+        return files.read_bytes(path, most)
+    except FileNotFoundError as error:
+        raise InputError(
+            "there is no such file", where=str(path), hint="give the path of a .cu file"
+        ) from error
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def kernels_of(source: Path, text: str, flags: Iterable[str] = ()) -> tuple[KernelSignature, ...]:
+    """Return the kernels of a source's ``text``, or where it has none those of its own headers.
+
+    ``flags`` are those of ``nvcc``, with the headers' folders.
+    """
     own = kernels(text)
     if own:
         return own
-    included, _ = local_includes(source)
-    return tuple(each for file in included.values() for each in kernels(read_source(file)))
+    included, _ = local_includes(source, flags)
+    return tuple(each for file in included.values() for each in kernels(read_header(file)))
 
 
 def refuse_other_than_file(path: Path, hint: str) -> None:
@@ -248,7 +260,8 @@ def local_includes(
     first = [f'"{name}"' for name in options.before]
     while pending:
         file = pending.pop()
-        for name in filter(None, (*first, *includes(read_source(file)))):
+        text = read_source(file) if file == source.resolve() else read_header(file)
+        for name in filter(None, (*first, *includes(text))):
             if name[0] not in '"<':
                 unknown.add(name)
                 continue

@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
 _SECONDS: Final = 4.0
 """Of CPU time, for one case."""
-_MOST_SECONDS: Final = 30.0
-"""The same for all cases of a kernel."""
+_MOST_SECONDS: Final = 12.0
+"""The same for all cases until sizes are halved."""
 _MOST_TRIES: Final = 4
 _HALVES: Final = 4
 """Sizes that are halved before a case that took too long is tried again."""
@@ -168,6 +168,7 @@ class _Completing:
     def again(self) -> None:
         """Begin anew with what the guesses are now."""
         self._respecify()
+        self._until = time.process_time() + _MOST_SECONDS
         self._cases = list(_make_cases(self._guesses))
 
     def is_open(self, space: str) -> bool:

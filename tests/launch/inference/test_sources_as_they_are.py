@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kernelprof.launch.build.compilation import instrument_source
-from kernelprof.launch.inference.proposal import infer_specification
+from kernelprof.launch.inference.proposal import _flags_for, infer_specification
 from kernelprof.launch.signature import kernels
+from kernelprof.launch.source import kernels_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kernelprof.launch.inference.evidence import Guesses
 
 LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
@@ -39,6 +39,11 @@ def guesses_of(path: Path, text: str, kernel: str | None = None) -> Guesses:
             "copy<double>",
         ),
         ("int main() { Buffer a; copy<<<3, 3>>>(a.data(), a.data(), 9); }", None),
+        ("int main() { Buffer<int>* a; copy<<<3, 3>>>(a->data(), a->data(), 9); }", None),
+        (
+            "void run(const std::vector<float>& a, float* b) { copy<<<3, 3>>>(a.data(), b, 9); }",
+            "copy<float>",
+        ),
     ],
 )
 def test_types_of_containers_decide_template_arguments(tmp_path, host, kernel) -> None:
@@ -67,8 +72,13 @@ def test_a_kernel_behind_a_condition_of_the_build_has_what_it_asks_for(tmp_path)
     guesses = guesses_of(proposal_path, text)
     assert guesses.defines == {"WITH_CUDA": 1}
     assert "defines = { WITH_CUDA = 1 }" in infer_specification(proposal_path).toml
-    alternative = f"#ifdef WITH_HIP\n#else\n{COPY.replace('T', 'float')}#endif\n"
-    assert guesses_of(tmp_path / "k2.cu", alternative).defines == {}
+    plain = COPY.replace("T", "float")
+    for other in (
+        f"#ifdef WITH_HIP\n#else\n{plain}#endif\n",
+        f"#ifdef DEBUG\n{plain}#else\n{plain}#endif\n",
+        f"#ifdef __NVCC__\n{plain}#endif\n",
+    ):
+        assert guesses_of(tmp_path / "k2.cu", other).defines == {}
 
 
 def test_headers_are_read_from_the_folders_that_are_given_for_them(tmp_path) -> None:
@@ -93,6 +103,50 @@ def test_headers_are_read_from_the_folders_that_are_given_for_them(tmp_path) -> 
     assert (unknown.values["mode"], unknown.why["value.mode"]) == ("2", "the first enumerator")
 
 
+@pytest.mark.parametrize(
+    ("written", "passed", "value"),
+    [
+        ("enum Mode", "(Mode)1", "1"),
+        ("scope::Mode", "scope::C", "5"),
+        ("Other", "B", "4"),
+        ("Mode", "unknown()", "0"),
+    ],
+)
+def test_an_enumeration_by_any_of_its_names(tmp_path, written, passed, value) -> None:
+    text = (
+        "enum Mode { A, B = 4, C };\nusing Other = Mode;\n"
+        f"__global__ void f(float* x, int n, {written} mode) {{ {LINE}\n"
+        "  if (i < n) x[i] = mode; }\n"
+        f"int main() {{ float* x; f<<<4, 64>>>(x, 256, {passed}); }}\n"
+    )
+    assert guesses_of(tmp_path / "k.cu", text).values["mode"] == value
+
+
+def test_a_header_in_another_encoding_is_read_and_one_of_the_system_is_not(tmp_path) -> None:
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "size.h").write_bytes(b"// Andr\xe9\nconstexpr int THREADS = 96;\n")
+    (tmp_path / "own").mkdir()
+    text = (
+        f'#include "size.h"\n#include <stdlib.h>\n{COPY.replace("T", "float")}'
+        "int main() { float* x; copy<<<4, THREADS>>>(x, x, 256); }\n"
+    )
+    guesses = guesses_of(tmp_path / "own" / "k.cu", text)
+    assert guesses.flags == ["-I../include"]
+    assert [each.text for each in guesses.block or ()] == ["96"]
+    assert list(_flags_for(Path("/usr/local/src/app/k.cu"), "stdlib.h")) == []
+
+
+def test_a_kernel_in_a_header_of_another_folder_is_found_to_be_built(tmp_path) -> None:
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "copy.cuh").write_text(COPY.replace("T", "float"))
+    (tmp_path / "own").mkdir()
+    path = tmp_path / "own" / "k.cu"
+    text = '#include "copy.cuh"\nint main() { float* x; copy<<<4, 64>>>(x, x, 256); }\n'
+    flags = guesses_of(path, text).flags
+    assert [each.name for each in kernels_of(path, text, flags)] == ["copy"]
+    assert kernels_of(path, text) == ()
+
+
 def test_filters_and_channels_are_small(tmp_path) -> None:
     text = (
         "__global__ void blur(const float* x, float* y, const float* w, int n, int channels,\n"
@@ -110,6 +164,7 @@ def test_filters_and_channels_are_small(tmp_path) -> None:
     [
         ("namespace { %s }", True, "namespace { template __global__ decltype(f<int>) f<int>; }"),
         ("namespace a { namespace { %s } }", False, "template __global__ decltype(f<int>) f<int>;"),
+        ("namespace { namespace { %s } }", False, "template __global__ decltype(f<int>) f<int>;"),
         ("%s", False, "template __global__ decltype(f<int>) f<int>;"),
     ],
 )

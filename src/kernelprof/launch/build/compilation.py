@@ -170,7 +170,7 @@ def build_kernel(
     where its arguments do not fit.
     """
     text = read_source(source)
-    kernel = choose(kernels_of(source, text), spec.kernel, str(source))
+    kernel = choose(kernels_of(source, text, spec.compile.flags), spec.kernel, str(source))
     check_arguments(spec, kernel)
     folder = source.parent.resolve()
     fixed, flags = spec.compile.fixed(), split_options(spec.compile.flags)

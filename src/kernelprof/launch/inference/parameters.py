@@ -61,8 +61,10 @@ def infer_scalars(
             guesses.why[f"value.{name}"] = "" if text in {"true", "false"} else "0 or 1"
         elif element.enumerators:
             passed = syntax.text(strip_casts(given)).rpartition("::")[2]
-            why = "" if passed in element.enumerators else "the first enumerator"
-            number = element.enumerators.get(passed, _first_enumerator(element))
+            amount = _whole(given, launch)
+            number = element.enumerators.get(passed, None if amount is None else amount.constant)
+            why = "the first enumerator" if number is None else ""
+            number = _first_enumerator(element) if number is None else number
             whole_numbers[name] = amounts.constant_size(number)
             guesses.values[name], guesses.why[f"value.{name}"] = str(number), why
         elif name not in FUNCTIONS:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import InputError
@@ -55,6 +57,7 @@ from kernelprof.launch.source import (
     block_lines,
     cut_block,
     local_includes,
+    read_header,
     read_source,
     refuse_other_than_file,
     specification_path,
@@ -67,7 +70,6 @@ from kernelprof.model.specification import NO_REFERENCE, TOLERANCE, default_tole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from tree_sitter import Node
 
@@ -82,6 +84,8 @@ _IN_COMMENT = re.compile(r"(?<=  # )([^\n]*?\bline )(\d+)(?! of an included file
 """Where in this source something is that speaks for a guess."""
 _HEADER_FOLDERS = ("", "include", "inc", "Common", "common", "src")
 _MOST_UP = 10
+_OF_SYSTEM = tuple(map(Path, ("/", "/usr", "/usr/local", sys.prefix)))
+"""Folders above which no project is, and whose headers are the system's."""
 _UNCHECKED = "no reference given, so the result is not checked"
 
 
@@ -191,7 +195,7 @@ def infer_specification(
             "hand (docs/launch-specification.md)",
         )
     node = next(one.node for one in declared if one.kernel is chosen)
-    required = required_defines(node, [root, *headers])
+    required = required_defines(node, _plain(chosen.name), [root, *headers])
     guesses = guess(chosen, node, [root, *headers], kernel, required)
     guesses.defines |= dict.fromkeys(required, 1)
     if not quoted_includes(source):
@@ -221,7 +225,7 @@ def _include_flags(path: Path) -> list[str]:
         missing = {
             name[1:-1]: None
             for file in (path, *included_files.values())
-            for name in includes(read_source(file))
+            for name in includes(read_header(file))
             if name[:1] in {'"', "<"} and not is_plain(file.parent / name[1:-1])
         }
         before = len(flags)
@@ -235,18 +239,20 @@ def _flags_for(path: Path, name: str) -> Iterator[str]:
     """The nearest folders above a file with a header of that name."""
     parents = path.resolve().parents
     for up, folder in enumerate(parents[: _MOST_UP + 1]):
-        # A header beside the file is found without; one of the system is in no folder above.
+        if up and folder in _OF_SYSTEM:
+            return
+        # A header beside the file is found without.
         here = [each for each in _HEADER_FOLDERS if is_plain(folder / each / name)]
         for each in here:
             if each or up:
                 yield f"-I{'/'.join([*('..',) * up, *filter(None, (each,))])}"
-        if here:
+        if here or (folder / ".git").exists():
             return
 
 
 def _included(path: Path, flags: Sequence[str]) -> list[Node]:
     included_files, _ = local_includes(path, flags)
-    return [syntax.parse(read_source(file)) for file in included_files.values()]
+    return [syntax.parse(read_header(file)) for file in included_files.values()]
 
 
 def _toml(kernel: KernelSignature, guesses: Guesses) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _QUALIFIERS: Final = re.compile(
-    r"\b(const|volatile|static|struct|typename|__restrict__|__restrict|restrict|__grid_constant__)\b"
+    r"\b(const|volatile|static|struct|enum|typename|__restrict__|__restrict|restrict|__grid_constant__)\b"
 )
 _VECTOR: Final = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double)([1-4])")
 _OF_LIBRARIES: Final = {
@@ -114,7 +114,8 @@ class Types:
         following = 0
         for each in syntax.parts(syntax.child(node, "body")):
             written = syntax.child_text(each, "value")
-            if written and not re.fullmatch(r"-?\d+", written):
+            is_plain = not written or re.fullmatch(r"-?(0|[1-9]\d*)", written)
+            if not name or each.type != "enumerator" or not is_plain:
                 return
             following = int(written or following)
             enumerators[syntax.child_text(each, "name")] = following
@@ -132,12 +133,21 @@ class Types:
         """Return a type's element, without pointers and qualifiers; ``None`` if unknown."""
         name = self._resolve_name(bare_type(written))
         if (plain := plain_type(name)) is not None:
-            last = bare_type(written).removeprefix("enum ").rpartition("::")[2]
-            return Element(plain, enumerators=self._enumerators.get(last, {}))
+            return Element(plain, enumerators=self._enumerators_of(bare_type(written)))
         return self._vector(name) or self._structure(name)
+
+    def _enumerators_of(self, name: str) -> Mapping[str, int]:
+        for _ in range(_MOST_NAMES):
+            last = name.rpartition("::")[2]
+            if last in self._enumerators:
+                return self._enumerators[last]
+            name = bare_type(self._chosen.get(name) or self._aliases.get(name) or "")
+        return {}
 
     def _resolve_name(self, name: str) -> str:
         for _ in range(_MOST_NAMES):
+            if name not in self._aliases and name.rpartition("::")[2] in self._enumerators:
+                name = name.rpartition("::")[2]
             meaning = self._chosen.get(name) or self._aliases.get(name)
             if meaning is None or bare_type(meaning) == name:
                 break
@@ -574,21 +584,22 @@ def _defined_names(roots: Sequence[Node]) -> set[str]:
     } | _PREDEFINED
 
 
-def required_defines(node: Node, roots: Sequence[Node]) -> list[str]:
-    """Return the names that a node is left out without, and that no file defines.
+def required_defines(node: Node, name: str, roots: Sequence[Node]) -> list[str]:
+    """Return the macros that a kernel of that name is left out without, and that no file defines.
 
-    They are those of ``#ifdef`` and ``#if defined`` around it.
+    They are those of ``#ifdef`` and ``#if defined`` around it, unless the other branch has such a
+    kernel as well, or they are the compiler's.
     """
     defined = _defined_names(roots)
     names: list[str] = []
-    inner, outer = node, node.parent
+    outer = node.parent
     while outer is not None:
-        name = _condition_name(outer)
-        is_alternative = syntax.same(syntax.child(outer, "alternative"), inner)
-        if name is not None and not is_alternative and name not in (*defined, *names):
-            names.append(name)
-        inner, outer = outer, outer.parent
-    return names[::-1]
+        macro, alternative = _condition_name(outer), syntax.child(outer, "alternative")
+        is_chosen = re.search(rf"\b{re.escape(name)}\b", syntax.text(alternative)) is not None
+        if macro and not is_chosen and not macro.startswith("_") and macro not in defined:
+            names.append(macro)
+        outer = outer.parent
+    return list(dict.fromkeys(reversed(names)))
 
 
 def _condition_name(node: Node) -> str | None:

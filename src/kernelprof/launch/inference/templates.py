@@ -21,7 +21,9 @@ TILE_NAME: Final = re.compile(r"tile|block|^bs$|^bx$|^by$|threads", re.IGNORECAS
 _USUAL_TILE, _USUAL_THREADS = "16", "256"
 _INTEGER_WORDS: Final = {"unsigned", "long", "short", "int", "char", "signed"}
 _QUALIFIERS: Final = {"const", "__restrict__", "restrict", "volatile"}
-_CONTAINER: Final = re.compile(r"(?:\w+::)*(?:\w*vector|array|span)\s*<\s*([\w:\s]+?)\s*[,>]")
+_CONTAINER: Final = re.compile(
+    r"(?:const\s+)?(?:\w+::)*(?:\w*vector|array|span)\s*<\s*([\w:\s]+?)\s*[,>]"
+)
 
 
 def deduce_template(
@@ -48,7 +50,8 @@ def deduce_template(
 def _declared_type(value: Node, frame: Frame) -> str | None:
     """The type of a variable, or of the elements of a container: ``v.data()``, ``&v[0]``."""
     inner = strip_casts(value)
-    if inner is not None and inner.type == "subscript_expression":
+    is_subscript = inner is not None and inner.type == "subscript_expression"
+    if is_subscript:
         container = syntax.child(inner, "argument")
     else:
         method = syntax.child(inner, "function")
@@ -58,7 +61,9 @@ def _declared_type(value: Node, frame: Frame) -> str | None:
         return frame.declared(syntax.text(inner))
     declared = frame.declared(syntax.text(container)) or ""
     element = _CONTAINER.match(declared)
-    return element[1] if element else declared if "*" in declared else None
+    if element is not None:
+        return element[1]
+    return declared if is_subscript and "*" in declared and "<" not in declared else None
 
 
 def _words_of_type(written: str) -> list[str]:
