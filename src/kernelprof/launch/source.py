@@ -255,12 +255,12 @@ def local_includes(
     system = [source.parent / each for each in options.system]
     included_files: dict[str, Path] = {}
     unknown: set[str] = set()
-    pending = [source.resolve()]
-    seen = {source.resolve()}
+    main = source.resolve()
+    pending, seen = [main], {main}
     first = [f'"{name}"' for name in options.before]
     while pending:
         file = pending.pop()
-        text = read_source(file) if file == source.resolve() else read_header(file)
+        text = read_source(file) if file == main else read_header(file)
         for name in filter(None, (*first, *includes(text))):
             if name[0] not in '"<':
                 unknown.add(name)

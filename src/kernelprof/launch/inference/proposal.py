@@ -9,6 +9,7 @@ Nothing is inferred without evidence: a wrong guess costs more than a question.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from dataclasses import dataclass
@@ -28,10 +29,7 @@ from kernelprof.launch.inference.configuration import (
 )
 from kernelprof.launch.inference.evidence import GuessedArray, Guesses, LaunchEvidence
 from kernelprof.launch.inference.extents import find_guarded, infer_sizes
-from kernelprof.launch.inference.host import (
-    LAUNCH_FUNCTIONS,
-    find_launches,
-)
+from kernelprof.launch.inference.host import LAUNCH_FUNCTIONS, find_launches
 from kernelprof.launch.inference.operations import recognise_operation
 from kernelprof.launch.inference.parameters import (
     infer_scalars,
@@ -245,7 +243,7 @@ def _flags_for(path: Path, name: str) -> Iterator[str]:
         here = [each for each in _HEADER_FOLDERS if is_plain(folder / each / name)]
         for each in here:
             if each or up:
-                yield f"-I{'/'.join([*('..',) * up, *filter(None, (each,))])}"
+                yield f"-I{os.path.relpath(folder / each, parents[0])}"
         if here or (folder / ".git").exists():
             return
 

@@ -82,7 +82,8 @@ class Types:
         self._chosen: dict[str, str] = {}
         self._aliases: dict[str, str] = {}
         self._structures: dict[str, Node] = {}
-        self._enumerators: dict[str, dict[str, int]] = {}
+        self._enumerations: dict[str, tuple[str, dict[str, int]]] = {}
+        """Their base types and enumerators."""
         for node in nodes:
             if node.type == "enum_specifier" and syntax.child(node, "body") is not None:
                 self._enumeration(node, syntax.child_text(node, "name"))
@@ -120,8 +121,7 @@ class Types:
             following = int(written or following)
             enumerators[syntax.child_text(each, "name")] = following
             following += 1
-        self._aliases.setdefault(name, syntax.child_text(node, "base") or "int")
-        self._enumerators[name] = enumerators
+        self._enumerations[name] = syntax.child_text(node, "base") or "int", enumerators
 
     def with_template(self, chosen: Mapping[str, str]) -> Types:
         """Return the same types with other template arguments."""
@@ -132,22 +132,13 @@ class Types:
     def element(self, written: str) -> Element | None:
         """Return a type's element, without pointers and qualifiers; ``None`` if unknown."""
         name = self._resolve_name(bare_type(written))
-        if (plain := plain_type(name)) is not None:
-            return Element(plain, enumerators=self._enumerators_of(bare_type(written)))
+        base, enumerators = self._enumerations.get(name.rpartition("::")[2], (name, {}))
+        if (plain := plain_type(self._resolve_name(base))) is not None:
+            return Element(plain, enumerators=enumerators)
         return self._vector(name) or self._structure(name)
-
-    def _enumerators_of(self, name: str) -> Mapping[str, int]:
-        for _ in range(_MOST_NAMES):
-            last = name.rpartition("::")[2]
-            if last in self._enumerators:
-                return self._enumerators[last]
-            name = bare_type(self._chosen.get(name) or self._aliases.get(name) or "")
-        return {}
 
     def _resolve_name(self, name: str) -> str:
         for _ in range(_MOST_NAMES):
-            if name not in self._aliases and name.rpartition("::")[2] in self._enumerators:
-                name = name.rpartition("::")[2]
             meaning = self._chosen.get(name) or self._aliases.get(name)
             if meaning is None or bare_type(meaning) == name:
                 break
