@@ -27,7 +27,7 @@ from kernelprof import errors, sandbox
 from kernelprof.errors import KernelprofError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _START: Final = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
 _PATIENCE_S: Final = 20.0
@@ -79,17 +79,24 @@ class Worker:
         self._lock = threading.Lock()
 
     def call(
-        self, given: bytes, limits: CallLimits, reads: Sequence[Path] = (), *, alone: bool = False
+        self,
+        given: bytes,
+        limits: CallLimits,
+        reads: Sequence[Path] = (),
+        *,
+        alone: bool = False,
+        meanwhile: Iterable[object] = (),
     ) -> bytes:
         """The module's answer; where possible the call can read ``reads`` and libraries alone.
 
-        ``alone`` is for a call that changes the library for later ones. Raises :class:`WorkerError`
+        ``alone`` is for a call that changes the library for later ones. ``meanwhile`` is iterated
+        over until the answer is there. Raises :class:`WorkerError`
         where the process died or met a limit, and the :class:`KernelprofError` of the module.
         """
         call = _Call(given, limits, tuple(str(each.absolute()) for each in reads), alone)
         with self._lock:
             try:
-                answer = self._exchange(call)
+                answer = self._exchange(call, meanwhile)
             except BaseException:
                 self.close()
                 raise
@@ -116,12 +123,15 @@ class Worker:
         process.wait()
         self._server.close()
 
-    def _exchange(self, call: _Call) -> _Answer:
+    def _exchange(self, call: _Call, meanwhile: Iterable[object]) -> _Answer:
         self._start_server()
         # A call that fails in a used process is tried again in a fresh one.
         patience = 2 * call.limits.seconds + _PATIENCE_S
         try:
             self._server.send_bytes(msgspec.msgpack.encode(call))
+            for _ in meanwhile:
+                if self._server.poll():
+                    break
             if not self._server.poll(patience):
                 raise TimeoutError
             return msgspec.msgpack.decode(self._server.recv_bytes(), type=_Answer)

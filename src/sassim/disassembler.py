@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from sassim.errors import DisassemblerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
 _CUBIN: Final = "kernel.cubin"
 _OPTIONS: Final = ("-c", "-gi", "-ndf")
@@ -21,12 +21,11 @@ _MOST_LISTINGS: Final = 4
 _LISTINGS: Final[dict[tuple[bytes, Path], str]] = {}
 
 
-def disassemble(cubin: bytes, nvdisasm: Path, meanwhile: Callable[[], object] | None = None) -> str:
+def disassemble(cubin: bytes, nvdisasm: Path, meanwhile: Iterable[object] = ()) -> str:
     """The code of a cubin with labels, and lines with what is inlined (``nvdisasm -c -gi -ndf``).
 
-    ``meanwhile`` is called while ``nvdisasm`` works, which takes half a second: the last listings
-    are kept. Raises :class:`DisassemblerError` where it cannot be run or does not know the
-    architecture.
+    The last listings are kept: ``nvdisasm`` takes half a second, in which ``meanwhile`` goes on.
+    Raises :class:`DisassemblerError` where it cannot be run or does not know the architecture.
     """
     key = (cubin, nvdisasm)
     listing = _LISTINGS.get(key)
@@ -37,7 +36,7 @@ def disassemble(cubin: bytes, nvdisasm: Path, meanwhile: Callable[[], object] | 
     return listing
 
 
-def _run(cubin: bytes, nvdisasm: Path, meanwhile: Callable[[], object] | None) -> str:
+def _run(cubin: bytes, nvdisasm: Path, meanwhile: Iterable[object]) -> str:
     with tempfile.TemporaryDirectory(prefix="sassim-") as folder:
         Path(folder, _CUBIN).write_bytes(cubin)
         listing, errors_file = Path(folder, "listing"), Path(folder, "errors")
@@ -61,11 +60,12 @@ def _run(cubin: bytes, nvdisasm: Path, meanwhile: Callable[[], object] | None) -
         return listing.read_text("utf-8", "replace")
 
 
-def _wait(process: subprocess.Popen[bytes], meanwhile: Callable[[], object] | None) -> None:
+def _wait(process: subprocess.Popen[bytes], meanwhile: Iterable[object]) -> None:
     """Wait for a program, which ends with this one."""
     try:
-        if meanwhile is not None:
-            meanwhile()
+        for _ in meanwhile:
+            if process.poll() is not None:
+                break
         process.wait(timeout=_LIMIT_S)
     except BaseException:
         process.kill()

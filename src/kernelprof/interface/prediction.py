@@ -17,7 +17,7 @@ from kernelprof.interface.requests import is_source, launch_overrides
 from kernelprof.results import Capture, Diagnosis, as_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.request import NotMeasurableError, ProfileRequest
@@ -146,29 +146,34 @@ def compile_for_prediction(
     refuse_other_than_file(Path(target), hint="name a .cu file")
     with progress or Progress() as shown:
         return compile_source(
-            Path(target), changes, arch=arch, progress=shown.say, meanwhile=_load_what_follows
+            Path(target), changes, arch=arch, progress=shown.say, meanwhile=_load_what_follows()
         )
 
 
 _FOLLOW: Final = (
+    "numpy",
     "elftools.elf.elffile",
     "elftools.elf.relocation",
+    "sassim.counters.counters",
     "kernelprof.prediction.predictor",
     "kernelprof.prediction.facts",
     "kernelprof.analysis.verdict",
     "kernelprof.report.measurement",
     "kernelprof.report.render",
+    "kernelprof.report.documents.diagnosis",
+    "kernelprof.report.documents.prediction",
+    "rich.table",
     "numpy.random",
 )
 
 
-def _load_what_follows() -> None:
-    """Import what runs and judges a kernel: a tenth of the time of a short prediction."""
-    for name in _FOLLOW:
-        import_module(name)
-    import_module("sassim.interpreter.operations").operations()
-    import_module("sassim.interpreter.control_flow").endings()
-    import_module("kernelprof.analysis.rules").load_rules()
+def _load_what_follows() -> Iterator[object]:
+    """Import what runs and judges a kernel step by step: a third of the time of a short one."""
+    yield from map(import_module, _FOLLOW)
+    yield import_module("sassim.interpreter.operations").operations()
+    yield import_module("sassim.interpreter.control_flow").endings()
+    for rule in import_module("kernelprof.analysis.rules").load_rules().values():
+        yield rule.metrics
 
 
 @dataclass
@@ -228,6 +233,7 @@ def recall_answer(
 ) -> T:
     """Recall what a command made for a kernel and an architecture: JSON values."""
     from kernelprof.interface.inferred import with_launch
+    from kernelprof.prediction import nvrtc
 
     if not prediction_cache.caching.get():
         return make()
@@ -237,16 +243,22 @@ def recall_answer(
     )
     version = prediction_cache.KernelVersion(Path(target), changes, arch or "")
     what = f"answer to {kernel} {request} {sorted(options.items())}"
-    return prediction_cache.recall(what, [version], make, lambda values: cast("T", values))
+
+    def make_anew() -> T:
+        nvrtc.start()
+        return make()
+
+    return prediction_cache.recall(what, [version], make_anew, lambda values: cast("T", values))
 
 
 def count_launch(launched: LaunchedSource) -> tuple[capture.Capture, PredictionFacts]:
     """Predict a launch without the cache."""
     from kernelprof.collect.progress import Progress
+
+    code = launched.code  # which has a progress of its own
     from kernelprof.prediction.facts import summarize_prediction
     from kernelprof.prediction.predictor import predict_kernel
 
-    code = launched.code  # which has a progress of its own
     with launched.progress or Progress() as shown:
         prediction = predict_kernel(code, progress=shown.say)
     return prediction.capture, summarize_prediction(prediction)

@@ -77,12 +77,15 @@ class DeviceCompiler:
     """Compiles sources for one kernel; its :meth:`cubin` is a ``Compiler`` of ``launch.build``.
 
     ``kernel`` is named as in the specification. If it is a template, the compiler says itself which
-    of the compiled entries it is.
+    of the compiled entries it is. ``meanwhile`` is iterated over while NVRTC works.
     """
 
-    def __init__(self, toolchain: Toolchain, kernel: str = "") -> None:
+    def __init__(
+        self, toolchain: Toolchain, kernel: str = "", meanwhile: Iterable[object] = ()
+    ) -> None:
         self.toolchain = toolchain
         self.kernel = kernel
+        self._meanwhile = meanwhile
         self._aliases: dict[str, Path] = {}
 
     def printable_path(self, path: Path) -> Path:
@@ -160,7 +163,7 @@ class DeviceCompiler:
         expression = self.kernel if "<" in self.kernel else None
         source = "".join(lines) + code.source
         program = NvrtcProgram(source, _SOURCE, dict(code.headers), tuple(words), expression)
-        return compile_program(program, reads)
+        return compile_program(program, reads, self._meanwhile)
 
 
 def nvrtc_options(options: Iterable[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from sassim.errors import DisassemblerError
 from sassim.sass.program import load_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from kernelprof.launch.build.compilation import Built
@@ -59,11 +59,12 @@ def compile_source(
     *,
     arch: str = DEFAULT_ARCH,
     progress: Callable[[str], object],
-    meanwhile: Callable[[], object] | None = None,
+    meanwhile: Iterable[object] = (),
 ) -> CompiledSource:
     """The machine code of a source with a launch specification.
 
-    ``progress`` is called with what is being done. Raises
+    ``progress`` is called with what is being done, and ``meanwhile`` is iterated over while tools
+    work: the next one goes on where the last has ended. Raises
     :class:`kernelprof.errors.MissingToolError` where the compiler's packages are not installed, and
     what a build for a GPU raises for a kernel that does not compile.
     """
@@ -74,16 +75,16 @@ def compile_source(
 
 
 def compile_kernel(
-    source: Path, spec: LaunchSpec, arch: str, meanwhile: Callable[[], object] | None = None
+    source: Path, spec: LaunchSpec, arch: str, meanwhile: Iterable[object] = ()
 ) -> MachineCode:
-    """Compile a source as a specification says; ``meanwhile`` is called while ``nvdisasm`` works.
+    """Compile a source as a specification says, with ``meanwhile`` as in :func:`compile_source`.
 
     Raises :class:`kernelprof.errors.MissingToolError` where the compiler's packages are not
     installed, and what a build for a GPU raises for a kernel that does not compile.
     """
-    tools = find_toolchain()
     nvrtc.start()
-    compiler = DeviceCompiler(tools, spec.kernel)
+    tools = find_toolchain()
+    compiler = DeviceCompiler(tools, spec.kernel, meanwhile)
 
     def cubin(text: str, options: Sequence[str], target: str, home: Path) -> Cubin:
         try:

@@ -16,7 +16,7 @@ from kernelprof.installation import install_command
 from kernelprof.worker import CallLimits, Worker, WorkerError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 LIMITS: Final = CallLimits(seconds=120.0, memory_bytes=3 << 30)
@@ -48,15 +48,20 @@ class CompilerResult(msgspec.Struct, array_like=True, frozen=True):
     """The mangled name of the expression that was asked for."""
 
 
-def compile_program(given: NvrtcProgram, reads: Sequence[Path] = ()) -> CompilerResult:
+def compile_program(
+    given: NvrtcProgram, reads: Sequence[Path] = (), meanwhile: Iterable[object] = ()
+) -> CompilerResult:
     """Compile a source to a cubin; beside its headers it can include what lies below ``reads``.
 
+    ``meanwhile`` is iterated over until it is done.
     Raises :class:`InputError` for an option that NVRTC does not take and a source that exceeds
     :data:`LIMITS`, :class:`MissingToolError` where NVRTC is broken.
     """
     alone = not _STAYS.isdisjoint(given.options)
     try:
-        answered = _WORKER.call(msgspec.msgpack.encode(given), LIMITS, reads, alone=alone)
+        answered = _WORKER.call(
+            msgspec.msgpack.encode(given), LIMITS, reads, alone=alone, meanwhile=meanwhile
+        )
     except WorkerError as error:
         raise InputError(
             f"NVRTC did not finish compiling: {error}",
