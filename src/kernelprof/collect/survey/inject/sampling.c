@@ -7,6 +7,7 @@
  * a launching thread holds while it waits for CUPTI, and beside PM sampling it gives nothing. */
 #define _GNU_SOURCE
 #include "sampling.h"
+#include "activity.h"
 #include "records.h"
 
 #include <cupti.h>
@@ -41,8 +42,9 @@ enum {
     MOST_SETS = 4,
     MOST_DEVICES = 16,
     WAIT_S = 3,            /* for the last burst at the end */
+    HOLD_MS = 2000,        /* that the first launch waits for the first burst */
     FIRST_MS = 150,        /* of its own time that a set is sampled; changing it takes 200 ms */
-    LAST_MS = 1500,        /* that the first set, which has most counters, is sampled once more */
+    LAST_MS = 600,         /* that the first set, which has most counters, is sampled once more */
     STALL_PERIOD = 18,     /* 2^18 cycles: a million samples a second of a GPU with 132 SMs */
     STALL_BYTES = 256 << 20, /* that the GPU has room for, half a minute of samples */
     STALL_PCS = 8192,      /* instructions that are read at once */
@@ -51,7 +53,10 @@ enum {
     STALL_PAUSE_MS = 3000,
 };
 
-#define FUNCTIONS(X)                                                                               \
+#define SAMPLING_FUNCTIONS(X)                                                                      \
+    X(cuptiSubscribe)                                                                              \
+    X(cuptiEnableCallback)                                                                         \
+    X(cuptiUnsubscribe)                                                                            \
     X(cuptiProfilerInitialize)                                                                     \
     X(cuptiDeviceGetChipName)                                                                      \
     X(cuptiPmSamplingGetCounterAvailability)                                                       \
@@ -78,7 +83,7 @@ enum {
     X(cuptiPCSamplingGetStallReasons)                                                              \
     X(cuptiPCSamplingGetData)
 #define MEMBER(name) __typeof__(&name) name;
-static struct { FUNCTIONS(MEMBER) } call;
+static struct { SAMPLING_FUNCTIONS(MEMBER) } call;
 #undef MEMBER
 
 /* A parameter block of a function, zeroed but for its size. */
@@ -100,14 +105,15 @@ static CUpti_PmSampling_Object *sampler;
 static size_t device;
 static const char *wanted; /* a line for each counter, and an empty one between sets */
 static pthread_t thread;
-static int running, ended;
+static int running, ended, released;
+static CUpti_SubscriberHandle subscriber;
 static pid_t owner; /* a child after fork has no such thread */
 
 static int take(void *library) {
 #define TAKE(name)                                                                                 \
     if ((call.name = (__typeof__(call.name))dlsym(library, #name)) == NULL)                        \
         return 0;
-    FUNCTIONS(TAKE)
+    SAMPLING_FUNCTIONS(TAKE)
 #undef TAKE
     return 1;
 }
@@ -125,6 +131,38 @@ static void pause_ms(long milliseconds) {
 static void pause_until_ended(long milliseconds) {
     for (long passed = 0; passed < milliseconds && !is_ended(); passed++)
         pause_ms(1);
+}
+
+static int is_released(void) { return __atomic_load_n(&released, __ATOMIC_ACQUIRE); }
+
+/* Kernels that run before the first burst may not come again. */
+static void CUPTIAPI hold_launch(void *nothing, CUpti_CallbackDomain domain,
+                                 CUpti_CallbackId number, const void *data) {
+    (void)nothing, (void)domain, (void)number;
+    if (((const CUpti_CallbackData *)data)->callbackSite != CUPTI_API_ENTER)
+        return;
+    for (int passed = 0; passed < HOLD_MS && !is_released(); passed++)
+        pause_ms(1);
+    __atomic_store_n(&released, 1, __ATOMIC_RELEASE);
+}
+
+static void hold_launches(void) {
+    if (call.cuptiSubscribe(&subscriber, (CUpti_CallbackFunc)hold_launch, NULL) != CUPTI_SUCCESS)
+        subscriber = NULL;
+    for (CUpti_CallbackId each = 1; subscriber != NULL && each < MOST_CALLS; each++) {
+        const char *name = NULL;
+        cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, each, &name);
+        if (name != NULL &&
+            (strncmp(name, "cuLaunch", 8) == 0 || strncmp(name, "cuGraphLaunch", 13) == 0))
+            call.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, each);
+    }
+}
+
+static void release_launches(void) {
+    __atomic_store_n(&released, 1, __ATOMIC_RELEASE);
+    if (subscriber != NULL)
+        call.cuptiUnsubscribe(subscriber);
+    subscriber = NULL;
 }
 
 static void *driver_function(const char *name) {
@@ -368,6 +406,7 @@ static int burst(struct metric_set *set, double *active) {
     start.pPmSamplingObject = sampler;
     if (call.cuptiPmSamplingStart(&start) != CUPTI_SUCCESS)
         return 0;
+    release_launches();
     pause_until_ended(BURST_MS);
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
@@ -554,6 +593,7 @@ static void sample(void) {
 static void *keep_sampling(void *nothing) {
     setpriority(PRIO_PROCESS, thread_id(), 19); /* the program's own threads come first */
     sample();
+    release_launches();
     return nothing;
 }
 
@@ -562,7 +602,10 @@ void begin_sampling(void *library) {
     if (names == NULL || *names == '\0' || !take(library) || (wanted = strdup(names)) == NULL)
         return;
     owner = getpid();
+    hold_launches();
     running = pthread_create(&thread, NULL, keep_sampling, NULL) == 0;
+    if (!running)
+        release_launches();
 }
 
 void end_sampling(void) {
