@@ -76,17 +76,20 @@ SCATTERED_L1_SHARE: Final = 0.6
 """The same, as a share and without shared memory, of warps that wait for memory."""
 QUIET_L1: Final = 60.0
 QUIET_L2: Final = 40.0
+SOME_L2: Final = 25.0
 BUSY_L2: Final = 55.0
 """Percent of the peaks of L1 and of L2. L2 seldom exceeds 65 % in sectors."""
 FULL_SHARED: Final = 0.7
 MOSTLY_SHARED: Final = 0.4
 LITTLE_SHARED: Final = 0.1
 """Share of the cycles of an SM in which L1 serves shared memory."""
+LEAST_ISSUE: Final = 0.05
 SOME_ISSUE: Final = 0.25
-"""Scattered accesses and atomics keep issue slots idler than that."""
+"""Scattered accesses and atomics keep issue slots idler than that; gathers alone, idle."""
 SOME_LONG_WAIT: Final = 0.25
 """Share of the cycles of warps that wait for memory where few fit on an SM."""
 WELL_FED_ISSUE: Final = 0.3
+MODERATE_ISSUE: Final = 0.4
 SOME_TENSOR: Final = 0.28
 IDLE_TENSOR: Final = 0.1
 LITTLE_TENSOR: Final = 0.15
@@ -113,7 +116,7 @@ def _is_idle(values: LeadValues, context: RuleContext, below: float = IDLE) -> B
 
 
 def _has_units(values: LeadValues) -> BoolArray:
-    sampled: BoolArray = np.isfinite(values["l1_wavefronts"]) & np.isfinite(values["l2_sectors"])
+    sampled: BoolArray = np.isfinite(_l1(values)) & np.isfinite(values["l2_sectors"])
     return sampled
 
 
@@ -232,8 +235,11 @@ def _scatters(values: LeadValues, context: RuleContext) -> BoolArray:
 
 def _waits_while_l1_works(values: LeadValues, context: RuleContext) -> BoolArray:
     own = _own_l1(values) >= SCATTERED_L1_SHARE
-    waits = (_share(values, "long_scoreboard") > LONG_WAIT) & (_low(context, "dram") < SOME_DRAM)
-    idle = _low(context, "issue") < WELL_FED_ISSUE
+    long, issue = _share(values, "long_scoreboard"), _low(context, "issue")
+    waits = (long > LONG_WAIT) & (_low(context, "dram") < SOME_DRAM)
+    # What is used again in L1 asks little of L2.
+    missing = (long > MOST_WAIT) & (values["l2_sectors"] >= SOME_L2)
+    idle = (issue < WELL_FED_ISSUE) | (missing & (issue < MODERATE_ISSUE))
     return own & waits & idle & ~values.small & _keeps_no_local_data(values)
 
 
@@ -330,6 +336,26 @@ def _seems_to_wait_for_memory(values: LeadValues, context: RuleContext) -> BoolA
     issue = _low(context, "issue")
     unknown = np.isnan(_share(values, "long_scoreboard")) & (issue < IDLE)
     return unknown & (issue >= SOME_ISSUE) & _has_idle_units(values, context)
+
+
+def _keeps_memory_partly_busy(values: LeadValues, context: RuleContext) -> BoolArray:
+    # Without scattered accesses, which take more of L1 than of L2
+    dram, issue = _low(context, "dram"), _low(context, "issue")
+    l2 = values["l2_sectors"]
+    moves = (dram >= SOME_DRAM) | ((l2 >= SOME_L2) & (l2 < BUSY_L2))
+    in_order = (_l1(values) < QUIET_L1) & (np.nan_to_num(values["l1_wavefronts"]) <= l2)
+    calm = (issue >= LEAST_ISSUE) & (issue < MODERATE_ISSUE) & (dram < BUSY_DRAM)
+    calm &= ~(_low(context, "tensor_pipe") >= IDLE_TENSOR)
+    unknown = np.isnan(_share(values, "long_scoreboard"))
+    fills = (values["waves_per_sm"] >= FEWEST_WAVES) & ~values.small
+    # Those with shared memory may wait at barriers.
+    fills &= values["shared_memory_per_block"] <= SYSTEM_SHARED_BYTES
+    return unknown & moves & in_order & calm & fills & _keeps_no_local_data(values)
+
+
+def _leaves_sms_idle(values: LeadValues, context: RuleContext) -> BoolArray:
+    few: BoolArray = np.less(values["grid_size"], values["sm_count"])
+    return few & (context.units.top.low < FULL) & (_low(context, "dram") < BUSY_DRAM)
 
 
 def _has_few_warps(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -470,6 +496,12 @@ SAMPLED_LEADS: Final = (
         "memory-latency",
         _seems_to_wait_for_memory,
         "no unit is busy, although many warps are resident; stall reasons were not sampled",
+    ),
+    _lead("small-grid", _leaves_sms_idle, "there are fewer blocks than SMs, and no unit is full"),
+    _lead(
+        "memory-latency",
+        _keeps_memory_partly_busy,
+        "memory is partly busy, and nothing else is; stall reasons were not sampled",
     ),
     _lead(
         "low-occupancy",
