@@ -129,9 +129,12 @@ class Worker:
         patience = 2 * call.limits.seconds + _PATIENCE_S
         try:
             self._server.send_bytes(msgspec.msgpack.encode(call))
-            for _ in meanwhile:
-                if self._server.poll():
-                    break
+        except OSError as error:
+            raise WorkerError("the worker process did not answer") from error
+        for _ in meanwhile:
+            if self._server.poll():
+                break
+        try:
             if not self._server.poll(patience):
                 raise TimeoutError
             return msgspec.msgpack.decode(self._server.recv_bytes(), type=_Answer)

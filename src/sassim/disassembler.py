@@ -41,19 +41,20 @@ def _run(cubin: bytes, nvdisasm: Path, meanwhile: Iterable[object]) -> str:
         Path(folder, _CUBIN).write_bytes(cubin)
         listing, errors_file = Path(folder, "listing"), Path(folder, "errors")
         try:
-            with (
-                listing.open("wb") as out,
-                errors_file.open("wb") as errors,
-                subprocess.Popen(
+            with listing.open("wb") as out, errors_file.open("wb") as errors:
+                process = subprocess.Popen(
                     [str(nvdisasm), *_OPTIONS, _CUBIN],
                     cwd=folder,
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=errors,
-                ) as process,
-            ):
+                )
+        except OSError as error:
+            raise _disassembler_error(nvdisasm, str(error)) from error
+        try:
+            with process:
                 _wait(process, meanwhile)
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except subprocess.TimeoutExpired as error:
             raise _disassembler_error(nvdisasm, str(error)) from error
         if process.returncode != 0:
             raise _disassembler_error(nvdisasm, errors_file.read_text("utf-8", "replace").strip())

@@ -168,7 +168,7 @@ _FOLLOW: Final = (
 
 
 def _load_what_follows() -> Iterator[object]:
-    """Import what runs and judges a kernel step by step: a third of the time of a short one."""
+    """Import what runs and judges a kernel, step by step: a third of a short prediction."""
     yield from map(import_module, _FOLLOW)
     yield import_module("sassim.interpreter.operations").operations()
     yield import_module("sassim.interpreter.control_flow").endings()
@@ -233,7 +233,6 @@ def recall_answer(
 ) -> T:
     """Recall what a command made for a kernel and an architecture: JSON values."""
     from kernelprof.interface.inferred import with_launch
-    from kernelprof.prediction import nvrtc
 
     if not prediction_cache.caching.get():
         return make()
@@ -243,19 +242,16 @@ def recall_answer(
     )
     version = prediction_cache.KernelVersion(Path(target), changes, arch or "")
     what = f"answer to {kernel} {request} {sorted(options.items())}"
-
-    def make_anew() -> T:
-        nvrtc.start()
-        return make()
-
-    return prediction_cache.recall(what, [version], make_anew, lambda values: cast("T", values))
+    return prediction_cache.recall(what, [version], make, lambda values: cast("T", values))
 
 
 def count_launch(launched: LaunchedSource) -> tuple[capture.Capture, PredictionFacts]:
     """Predict a launch without the cache."""
-    from kernelprof.collect.progress import Progress
+    from kernelprof.prediction import nvrtc
 
-    code = launched.code  # which has a progress of its own
+    nvrtc.start()
+    code = launched.code  # with a progress of its own; what follows is imported meanwhile
+    from kernelprof.collect.progress import Progress
     from kernelprof.prediction.facts import summarize_prediction
     from kernelprof.prediction.predictor import predict_kernel
 

@@ -64,7 +64,7 @@ def compile_source(
     """The machine code of a source with a launch specification.
 
     ``progress`` is called with what is being done, and ``meanwhile`` is iterated over while tools
-    work: the next one goes on where the last has ended. Raises
+    work, an iterator by one tool after the other. Raises
     :class:`kernelprof.errors.MissingToolError` where the compiler's packages are not installed, and
     what a build for a GPU raises for a kernel that does not compile.
     """

@@ -69,10 +69,8 @@ class AccessCounters:
 class BlockCounters(Observer):
     """Counts by instruction and warp of all blocks of one machine."""
 
-    def __init__(self, recorded: int | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._recorded = recorded
-        """Place of a block to record beside others that are chosen evenly."""
         self.runs: dict[int, BasicBlockCount] = {}
         self.accesses: dict[tuple[int, str], AccessCounters] = {}
         self.guarded: dict[int, Array] = {}
@@ -96,8 +94,6 @@ class BlockCounters(Observer):
         count = len(blocks.numbers)
         most = max(1, min(_RECORDED_BLOCKS, _RECORDED_WARPS // self.warps_of_block, count))
         chosen = distinct(((np.arange(most) + 0.5) * count / most).astype(np.int64))
-        if self._recorded is not None:
-            chosen = np.sort(np.append(chosen[:-1], self._recorded))
         rows = (chosen[:, None] * self.warps_of_block + np.arange(self.warps_of_block)).reshape(-1)
         self.recorded = chosen
         self.trace = ExecutionTrace(rows, self.warps_of_block)
@@ -106,6 +102,10 @@ class BlockCounters(Observer):
         self.footprints = Footprints(blocks.memory.buffers, halves)
         self.bulk_footprints = Footprints(blocks.memory.buffers, halves)
         self._memory = blocks.memory
+
+    def take_record(self, other: BlockCounters, places: Array) -> None:
+        """Take the steps and sectors that ``other`` recorded of the blocks at these places here."""
+        self.trace, self.stream, self.recorded = other.trace, other.stream, places[other.recorded]
 
     def on_basic_block(self, c: ExecutionContext, block: BasicBlock) -> None:
         """Count an execution by each warp."""

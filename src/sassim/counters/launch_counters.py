@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -190,7 +191,8 @@ def count_launch(
     if executed[longest] < _MUCH_LONGER * mean or longest in counters.block_counters.recorded:
         return counters
     # Its steps are looked at where they decide how long the launch takes.
-    return runner.run(len(counters.sample.blocks), recorded=longest)[0]
+    runner.record(counters, longest)
+    return counters
 
 
 def _run_samples(
@@ -245,21 +247,16 @@ class _Runner:
         self._with_strata = True
         self._guards = LaunchGuards(plan, evaluate_guards(launch, plan))
 
-    def run(self, most: int, recorded: int | None = None) -> tuple[LaunchCounters, float]:
+    def run(self, most: int) -> tuple[LaunchCounters, float]:
         """Run so many blocks at most; and about how long that took.
-
-        With ``recorded`` the same blocks run again, and the steps of the one at that place among
-        them are recorded as well.
 
         Where the slice lacks a store whose value is read, they are run again with it. Blocks with
         rare outcomes that take too long are left out.
         """
-        if recorded is None:
-            self._chosen = self._choose_blocks(most)
-        chosen, guards = self._chosen
+        chosen, guards = self._choose_blocks(most)
         took = 0.0
         while True:
-            block_counters = BlockCounters(recorded)
+            block_counters = BlockCounters()
             self._launch.memory.begin_anew()
             interpreter = LoopInterpreter(self._launch, chosen.blocks, block_counters, self._slice)
             try:
@@ -268,7 +265,7 @@ class _Runner:
                 return counters, took + interpreter.seconds
             except _TooLongError:
                 self._with_strata = False
-                chosen, guards = self._chosen = self._choose_blocks(most)
+                chosen, guards = self._choose_blocks(most)
             except SliceError as error:
                 self._extend_slice(error.stores)
             except UninitializedReadError as error:
@@ -276,6 +273,20 @@ class _Runner:
                     raise
                 self._extend_slice(frozenset())
             took += interpreter.seconds
+
+    def record(self, counters: LaunchCounters, longest: int) -> None:
+        """Record the steps of the block at a place of the sample, in the place of another's."""
+        sample, together = counters.sample, counters.sample.together
+        places = np.sort(np.append(counters.block_counters.recorded[:-1], longest))
+        if together > 1:  # a cluster runs as a whole
+            places = longest // together * together + np.arange(together)
+        alone = BlockCounters()
+        self._launch.memory.begin_anew()
+        with suppress(SliceError, UninitializedReadError):  # those that write what it reads
+            LoopInterpreter(self._launch, sample.blocks[places], alone, self._slice).run(
+                self._meanwhile
+            )
+            counters.block_counters.take_record(alone, places)
 
     def _end_at_limit(
         self, interpreter: LoopInterpreter, *, limited: bool

@@ -53,6 +53,8 @@ MOST_OF_A_WAVE: Final = 0.6
 LOW_OCCUPANCY: Final = 30.0
 FEWEST_WARPS: Final = 12.5
 FEWEST_WAVES: Final = 0.8
+MOST_SMS: Final = 0.92
+"""Share of the SMs that have a block, from which more blocks bring little."""
 QUIET_OWN_L1: Final = 0.35
 """Use of L1 for anything but shared memory."""
 MANY_IDLE_LANES: Final = 20.0
@@ -84,8 +86,9 @@ MOSTLY_SHARED: Final = 0.4
 LITTLE_SHARED: Final = 0.1
 """Share of the cycles of an SM in which L1 serves shared memory."""
 LEAST_ISSUE: Final = 0.05
+"""Of what streams; gathers issue less."""
 SOME_ISSUE: Final = 0.25
-"""Scattered accesses and atomics keep issue slots idler than that; gathers alone, idle."""
+"""Scattered accesses and atomics keep issue slots idler than that."""
 SOME_LONG_WAIT: Final = 0.25
 """Share of the cycles of warps that wait for memory where few fit on an SM."""
 WELL_FED_ISSUE: Final = 0.3
@@ -343,9 +346,12 @@ def _keeps_memory_partly_busy(values: LeadValues, context: RuleContext) -> BoolA
     dram, issue = _low(context, "dram"), _low(context, "issue")
     l2 = values["l2_sectors"]
     moves = (dram >= SOME_DRAM) | ((l2 >= SOME_L2) & (l2 < BUSY_L2))
-    in_order = (_l1(values) < QUIET_L1) & (np.nan_to_num(values["l1_wavefronts"]) <= l2)
+    wavefronts = values["l1_wavefronts"]
+    wavefronts = np.where(np.isnan(wavefronts), values["l1_writeback"], wavefronts)
+    in_order = (_l1(values) < QUIET_L1) & (wavefronts <= l2)
     calm = (issue >= LEAST_ISSUE) & (issue < MODERATE_ISSUE) & (dram < BUSY_DRAM)
     calm &= ~(_low(context, "tensor_pipe") >= IDLE_TENSOR)
+    calm &= ~(np.fmax.reduce([_low(context, unit) for unit in PIPE_RULES]) >= IDLE)
     unknown = np.isnan(_share(values, "long_scoreboard"))
     fills = (values["waves_per_sm"] >= FEWEST_WAVES) & ~values.small
     # Those with shared memory may wait at barriers.
@@ -354,7 +360,7 @@ def _keeps_memory_partly_busy(values: LeadValues, context: RuleContext) -> BoolA
 
 
 def _leaves_sms_idle(values: LeadValues, context: RuleContext) -> BoolArray:
-    few: BoolArray = np.less(values["grid_size"], values["sm_count"])
+    few: BoolArray = np.less(values["grid_size"], MOST_SMS * values["sm_count"])
     return few & (context.units.top.low < FULL) & (_low(context, "dram") < BUSY_DRAM)
 
 
@@ -497,7 +503,7 @@ SAMPLED_LEADS: Final = (
         _seems_to_wait_for_memory,
         "no unit is busy, although many warps are resident; stall reasons were not sampled",
     ),
-    _lead("small-grid", _leaves_sms_idle, "there are fewer blocks than SMs, and no unit is full"),
+    _lead("small-grid", _leaves_sms_idle, "SMs have no block, and no unit is full"),
     _lead(
         "memory-latency",
         _keeps_memory_partly_busy,

@@ -42,7 +42,7 @@ enum {
     MOST_SETS = 4,
     MOST_DEVICES = 16,
     WAIT_S = 3,            /* for the last burst at the end */
-    HOLD_MS = 2000,        /* that the first launch waits for the first burst */
+    HOLD_MS = 2000,        /* that the first launch of a process waits for it */
     FIRST_MS = 150,        /* of its own time that a set is sampled; changing it takes 200 ms */
     LAST_MS = 600,         /* that the first set, which has most counters, is sampled once more */
     STALL_PERIOD = 18,     /* 2^18 cycles: a million samples a second of a GPU with 132 SMs */
@@ -135,36 +135,6 @@ static void pause_until_ended(long milliseconds) {
 
 static int is_released(void) { return __atomic_load_n(&released, __ATOMIC_ACQUIRE); }
 
-/* Kernels that run before the first burst may not come again. */
-static void CUPTIAPI hold_launch(void *nothing, CUpti_CallbackDomain domain,
-                                 CUpti_CallbackId number, const void *data) {
-    (void)nothing, (void)domain, (void)number;
-    if (((const CUpti_CallbackData *)data)->callbackSite != CUPTI_API_ENTER)
-        return;
-    for (int passed = 0; passed < HOLD_MS && !is_released(); passed++)
-        pause_ms(1);
-    __atomic_store_n(&released, 1, __ATOMIC_RELEASE);
-}
-
-static void hold_launches(void) {
-    if (call.cuptiSubscribe(&subscriber, (CUpti_CallbackFunc)hold_launch, NULL) != CUPTI_SUCCESS)
-        subscriber = NULL;
-    for (CUpti_CallbackId each = 1; subscriber != NULL && each < MOST_CALLS; each++) {
-        const char *name = NULL;
-        cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, each, &name);
-        if (name != NULL &&
-            (strncmp(name, "cuLaunch", 8) == 0 || strncmp(name, "cuGraphLaunch", 13) == 0))
-            call.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, each);
-    }
-}
-
-static void release_launches(void) {
-    __atomic_store_n(&released, 1, __ATOMIC_RELEASE);
-    if (subscriber != NULL)
-        call.cuptiUnsubscribe(subscriber);
-    subscriber = NULL;
-}
-
 static void *driver_function(const char *name) {
     void *own = dlsym(RTLD_DEFAULT, name);
     void *driver = own ? NULL : dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -180,20 +150,62 @@ static int wait_for_driver(void) {
     return devices > 0;
 }
 
-/* The first GPU that has the context of a program; -1 where the program ends before. */
-static int wait_for_context(void) {
+/* The first GPU that has the primary context of a program; -1: none has one, or cannot tell. */
+static int find_context(void) {
     CUresult (*count)(int *) = (CUresult(*)(int *))driver_function("cuDeviceGetCount");
     CUresult (*state)(CUdevice, unsigned *, int *) = (CUresult(*)(CUdevice, unsigned *, int *))
         driver_function("cuDevicePrimaryCtxGetState");
     int devices = 0, active = 0;
     unsigned flags;
-    if (state == NULL || count(&devices) != CUDA_SUCCESS)
+    if (count == NULL || state == NULL || count(&devices) != CUDA_SUCCESS)
         return -1;
-    for (; !is_ended(); pause_ms(1))
-        for (int each = 0; each < devices && each < MOST_DEVICES; each++)
-            if (state(each, &flags, &active) == CUDA_SUCCESS && active)
-                return each;
+    for (int each = 0; each < devices && each < MOST_DEVICES; each++)
+        if (state(each, &flags, &active) == CUDA_SUCCESS && active)
+            return each;
     return -1;
+}
+
+/* Kernels that run before the first burst may not come again. Only a primary context is sampled. */
+static void CUPTIAPI hold_launch(void *nothing, CUpti_CallbackDomain domain,
+                                 CUpti_CallbackId number, const void *data) {
+    (void)nothing, (void)domain, (void)number;
+    if (((const CUpti_CallbackData *)data)->callbackSite != CUPTI_API_ENTER || is_released())
+        return;
+    uint64_t until = now_ns() + HOLD_MS * 1000000ull;
+    int is_sampled = find_context() >= 0;
+    while (is_sampled && !is_released() && !is_ended() && now_ns() < until)
+        pause_ms(1);
+    __atomic_store_n(&released, 1, __ATOMIC_RELEASE);
+}
+
+static void hold_launches(void) {
+    if (call.cuptiSubscribe(&subscriber, (CUpti_CallbackFunc)hold_launch, NULL) != CUPTI_SUCCESS)
+        subscriber = NULL;
+    for (CUpti_CallbackId each = 1; subscriber != NULL && each < MOST_CALLS; each++) {
+        const char *name = NULL;
+        cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, each, &name);
+        if (name != NULL && strncmp(name, "cuLaunchHostFunc", 16) != 0 &&
+            (strncmp(name, "cuLaunch", 8) == 0 || strncmp(name, "cuGraphLaunch", 13) == 0))
+            call.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, each);
+    }
+}
+
+static void release_launches(void) {
+    __atomic_store_n(&released, 1, __ATOMIC_RELEASE);
+    if (subscriber != NULL)
+        call.cuptiUnsubscribe(subscriber);
+    subscriber = NULL;
+}
+
+/* As find_context, once there is one; -1 where the program ends before. */
+static int wait_for_context(void) {
+    int found = find_context();
+    for (; found < 0 && !is_ended(); found = find_context()) {
+        if (is_released())
+            release_launches();
+        pause_ms(1);
+    }
+    return found;
 }
 
 static CUpti_Profiler_Host_Object *new_host(const char *chip, const uint8_t *available) {
@@ -407,6 +419,7 @@ static int burst(struct metric_set *set, double *active) {
     if (call.cuptiPmSamplingStart(&start) != CUPTI_SUCCESS)
         return 0;
     release_launches();
+    setpriority(PRIO_PROCESS, thread_id(), 19); /* the program's own threads come first */
     pause_until_ended(BURST_MS);
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
@@ -591,7 +604,6 @@ static void sample(void) {
 }
 
 static void *keep_sampling(void *nothing) {
-    setpriority(PRIO_PROCESS, thread_id(), 19); /* the program's own threads come first */
     sample();
     release_launches();
     return nothing;
