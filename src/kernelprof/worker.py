@@ -90,8 +90,8 @@ class Worker:
         """The module's answer; where possible the call can read ``reads`` and libraries alone.
 
         ``alone`` is for a call that changes the library for later ones. ``meanwhile`` is iterated
-        over until the answer is there. Raises :class:`WorkerError`
-        where the process died or met a limit, and the :class:`KernelprofError` of the module.
+        over until the answer is there. Raises :class:`WorkerError` where the process died or met a
+        limit, and the :class:`KernelprofError` of the module.
         """
         call = _Call(given, limits, tuple(str(each.absolute()) for each in reads), alone)
         with self._lock:

@@ -165,6 +165,7 @@ _FOLLOW: Final = (
     "rich.table",
     "numpy.random",
 )
+"""Each is a step: what the predictor imports is named as well, so that none takes long."""
 
 
 def _load_what_follows() -> Iterator[object]:

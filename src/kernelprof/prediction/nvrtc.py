@@ -53,9 +53,9 @@ def compile_program(
 ) -> CompilerResult:
     """Compile a source to a cubin; beside its headers it can include what lies below ``reads``.
 
-    ``meanwhile`` is iterated over while NVRTC works.
-    Raises :class:`InputError` for an option that NVRTC does not take and a source that exceeds
-    :data:`LIMITS`, :class:`MissingToolError` where NVRTC is broken.
+    ``meanwhile`` is iterated over while NVRTC works. Raises :class:`InputError` for an option that
+    NVRTC does not take and a source that exceeds :data:`LIMITS`, :class:`MissingToolError` where
+    NVRTC is broken.
     """
     alone = not _STAYS.isdisjoint(given.options)
     try:

@@ -282,9 +282,10 @@ class _Runner:
     def record(self, counters: LaunchCounters, longest: int) -> None:
         """Record the steps of the block at a place of the sample, in the place of another's."""
         sample, together = counters.sample, counters.sample.together
-        places = np.sort(np.append(counters.block_counters.recorded[:-1], longest))
         if together > 1:  # a cluster runs as a whole
             places = longest // together * together + np.arange(together)
+        else:
+            places = np.sort(np.append(counters.block_counters.recorded[:-1], longest))
         alone = BlockCounters()
         self._launch.memory.begin_anew()
         with suppress(SliceError, UninitializedReadError):  # those that write what it reads

@@ -335,10 +335,15 @@ def _waits_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
     return waits & (busy | (idle & (issue >= SOME_ISSUE)))
 
 
+def _lacks_stalls(values: LeadValues) -> BoolArray:
+    unknown: BoolArray = np.isnan(_share(values, "long_scoreboard"))
+    return unknown
+
+
 def _seems_to_wait_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
     issue = _low(context, "issue")
-    unknown = np.isnan(_share(values, "long_scoreboard")) & (issue < IDLE)
-    return unknown & (issue >= SOME_ISSUE) & _has_idle_units(values, context)
+    some = (issue >= SOME_ISSUE) & (issue < IDLE)
+    return _lacks_stalls(values) & some & _has_idle_units(values, context)
 
 
 def _keeps_memory_partly_busy(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -352,11 +357,11 @@ def _keeps_memory_partly_busy(values: LeadValues, context: RuleContext) -> BoolA
     calm = (issue >= LEAST_ISSUE) & (issue < MODERATE_ISSUE) & (dram < BUSY_DRAM)
     calm &= ~(_low(context, "tensor_pipe") >= IDLE_TENSOR)
     calm &= ~(np.fmax.reduce([_low(context, unit) for unit in PIPE_RULES]) >= IDLE)
-    unknown = np.isnan(_share(values, "long_scoreboard"))
     fills = (values["waves_per_sm"] >= FEWEST_WAVES) & ~values.small
     # Those with shared memory may wait at barriers.
     fills &= values["shared_memory_per_block"] <= SYSTEM_SHARED_BYTES
-    return unknown & moves & in_order & calm & fills & _keeps_no_local_data(values)
+    in_order &= _keeps_no_local_data(values)
+    return _lacks_stalls(values) & moves & in_order & calm & fills
 
 
 def _leaves_sms_idle(values: LeadValues, context: RuleContext) -> BoolArray:

@@ -42,7 +42,7 @@ enum {
     MOST_SETS = 4,
     MOST_DEVICES = 16,
     WAIT_S = 3,            /* for the last burst at the end */
-    HOLD_MS = 2000,        /* that the first launch of a process waits for it */
+    HOLD_MS = 2000,        /* that a process's first launch waits for a burst */
     FIRST_MS = 150,        /* of its own time that a set is sampled; changing it takes 200 ms */
     LAST_MS = 600,         /* that the first set, which has most counters, is sampled once more */
     STALL_PERIOD = 18,     /* 2^18 cycles: a million samples a second of a GPU with 132 SMs */
