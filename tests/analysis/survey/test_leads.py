@@ -59,8 +59,9 @@ def test_most_name_what_was_measured(named: list[str | None]) -> None:
         "open" if name is None else "same" if name == kernel["measured"] else "other"
         for name, kernel in zip(named, KERNELS, strict=True)
     )
-    # The first answers of eight programs: 29, 12 and 14 of 55; of second runs: 54, 15 and 7 of 76.
-    assert counted == {"same": 129, "other": 35, "open": 10}
+    # The first answers of eight programs: 29, 12 and 14 of 55; of second runs: 54, 15 and 7 of 76;
+    # of those with wider sets, mostly kernels that had no verdict before: 5, 10 and 14 of 29.
+    assert counted == {"same": 140, "other": 46, "open": 17}
 
 
 def test_few_contradict_a_measurement_of_high_confidence(named: list[str | None]) -> None:
@@ -69,13 +70,15 @@ def test_few_contradict_a_measurement_of_high_confidence(named: list[str | None]
         for name, kernel in zip(named, KERNELS, strict=True)
         if kernel["confidence"] == "high" and name is not None
     ]
-    assert len(high) == 55
+    assert len(high) == 57
     assert [each for each in high if each[1] != each[2]] == [
         ("cupy_science", "memory-latency", "low-occupancy"),
         ("gnn", "low-occupancy", "workload-imbalance"),
         ("jax_attn", "async-pipeline-stalls", "tensor-throughput"),
         ("lstm", "small-grid", "async-pipeline-stalls"),
         ("unet", "memory-latency", "uncoalesced-global-access"),
+        # A fill of 63 MB: caches are empty for ncu, and full of dirty lines in the program.
+        ("compiled, wider sets", "dram-bandwidth", "l2-bandwidth"),
     ]
 
 

@@ -21,6 +21,8 @@ from kernelprof.analysis.survey.series import (
 from kernelprof.model.survey import from_bytes, to_bytes
 from kernelprof.model.trace import KERNELS, SampledSeries
 
+WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
+CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
 MEASURED = {
     "nvjet": {"tensor_pipe": 89.9},
     "CUDAFunctorOnSelf_add": {"dram_throughput": 88.2},
@@ -111,6 +113,26 @@ def test_warps_are_sampled_where_no_counter_was() -> None:
     assert sampled_kernels(replace(sampled, series=(), stalls={})) == {}
 
 
+def test_next_to_no_conflicts_are_known_from_the_wavefronts_beside_them() -> None:
+    (own,) = trace("mixed").series
+    active = own.values[:, own.metrics.index("sm__cycles_active.avg")]
+    noise = np.random.default_rng(3).normal(0, 0.5, len(active))
+    values = np.column_stack([own.values, 100 * active, active * noise])
+    metrics = (*own.metrics, f"SM_A.TriageCompute.{WAVEFRONTS}", CONFLICTS)
+
+    def columns(*without: str) -> dict[str, np.ndarray]:
+        chosen = [at for at, each in enumerate(metrics) if each not in without]
+        names = tuple(metrics[at] for at in chosen)
+        with_both = replace(own, metrics=names, values=values[:, chosen])
+        capture = sampled_capture(replace(trace("mixed"), series=(with_both,)))
+        assert capture is not None
+        return {name: each.values for name, each in capture.columns.items()}
+
+    known = columns()
+    assert (known[CONFLICTS] < 0.01 * known[WAVEFRONTS]).all()
+    assert np.isnan(columns(metrics[-2])[CONFLICTS]).all()
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_series_that_ended_before_its_first_sample_says_nothing() -> None:
     (own,) = trace("mixed").series
@@ -149,7 +171,7 @@ def test_kernels_shorter_than_a_sample_have_their_own_values(
     start = np.arange(0, ends[-1], 20_000)
     parts = overlaps(series(start, 20_000, np.zeros((len(start), 1))), ran, numbers, len(rates))
     mixed = parts @ np.array(rates)
-    fit = Mixture.from_parts(parts).fit(mixed + random.normal(0, 0.5, len(mixed)), relative=False)
+    fit = Mixture.from_parts(parts).fit(mixed + random.normal(0, 0.5, len(mixed)))
     for number, rate in enumerate(rates):
         if np.isfinite(fit.values[number]):
             assert fit.values[number] == pytest.approx(rate, abs=max(1.0, 6 * fit.errors[number]))
@@ -163,7 +185,7 @@ def test_kernels_that_always_run_together_are_not_told_apart() -> None:
     parts = overlaps(
         series(start, 20_000, np.zeros((len(start), 1))), ran, np.tile([0, 1], len(start)), 2
     )
-    fit = Mixture.from_parts(parts).fit(np.full(len(start), 50.0), relative=False)
+    fit = Mixture.from_parts(parts).fit(np.full(len(start), 50.0))
     assert np.isnan(fit.values).all()
 
 
@@ -173,6 +195,4 @@ def test_a_kernel_of_two_samples_has_no_value() -> None:
         series(start, 20_000, np.zeros((len(start), 1))), kernels((0, 40_000)), np.zeros(1, int), 1
     )
     assert parts.sum() == pytest.approx(2.0)
-    assert np.isnan(
-        Mixture.from_parts(parts).fit(np.full(len(start), 50.0), relative=False).values
-    ).all()
+    assert np.isnan(Mixture.from_parts(parts).fit(np.full(len(start), 50.0)).values).all()

@@ -81,7 +81,6 @@ QUIET_L2: Final = 40.0
 SOME_L2: Final = 25.0
 BUSY_L2: Final = 55.0
 """Percent of the peaks of L1 and of L2. L2 seldom exceeds 65 % in sectors."""
-FULL_SHARED: Final = 0.7
 MOSTLY_SHARED: Final = 0.4
 LITTLE_SHARED: Final = 0.1
 """Share of the cycles of an SM in which L1 serves shared memory."""
@@ -96,6 +95,9 @@ MODERATE_ISSUE: Final = 0.4
 SOME_TENSOR: Final = 0.28
 IDLE_TENSOR: Final = 0.1
 LITTLE_TENSOR: Final = 0.15
+FEW_WAVES: Final = 2.0
+BRIEF_NS: Final = 6_000.0
+"""A quarter of it is launch overhead."""
 PIPELINE_WAIT: Final = 0.4
 PIPELINE_ISSUE: Final = 0.2
 PIPELINE_OCCUPANCY: Final = 20.0
@@ -222,8 +224,7 @@ def _has_conflicts(values: LeadValues, _: RuleContext) -> BoolArray:
 
 
 def _full_shared_memory(values: LeadValues, context: RuleContext) -> BoolArray:
-    busy = (_shared(values) > 0.5) & (_l1(values) >= 100 * FULL)
-    busy |= (_shared(values) >= FULL_SHARED) & (_l1(values) >= BUSY_L1)
+    busy = (_shared(values) > 0.5) & (_l1(values) >= BUSY_L1)
     few = _conflicts(values) < FEW_CONFLICTS
     # Libraries place operands of tensor cores without conflicts.
     feeds = context.facts.of_library & (_low(context, "tensor_pipe") >= SOME_TENSOR)
@@ -291,6 +292,11 @@ def _is_at_rest(values: LeadValues, context: RuleContext) -> BoolArray:
     return idle & _fills_gpu(values)
 
 
+def _has_idle_sms(values: LeadValues) -> BoolArray:
+    few: BoolArray = np.less(values["grid_size"], MOST_SMS * values["sm_count"])
+    return few
+
+
 def _waits_for_operands(values: LeadValues) -> FloatArray:
     return _share(values, "barrier") + _share(values, "long_scoreboard")
 
@@ -305,9 +311,11 @@ def _waits_in_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
     waits = _waits_for_operands(values)
     few = _occupancy(values) < PIPELINE_OCCUPANCY
     few &= values["l2_sectors"] < BUSY_L2
-    waits = np.where(np.isnan(waits), PIPELINE_WAIT, waits)
-    works = (tensor >= SOME_TENSOR) & (tensor < FULL) & (waits >= PIPELINE_WAIT)
-    return few & works & (_low(context, "issue") < PIPELINE_ISSUE)
+    works = (tensor >= SOME_TENSOR) & (tensor < FULL)
+    works &= np.isnan(waits) | (waits >= PIPELINE_WAIT)
+    sure = (waits >= LONG_WAIT) & ~_has_idle_sms(values)
+    issue = np.where(sure, MODERATE_ISSUE, PIPELINE_ISSUE)
+    return few & works & (_low(context, "issue") < issue)
 
 
 def _leaves_tensor_cores_idle(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -364,9 +372,14 @@ def _keeps_memory_partly_busy(values: LeadValues, context: RuleContext) -> BoolA
     return _lacks_stalls(values) & moves & in_order & calm & fills
 
 
+def _is_mostly_launched(values: LeadValues, context: RuleContext) -> BoolArray:
+    brief = (values["duration"] < BRIEF_NS) & (values["waves_per_sm"] < FEW_WAVES)
+    return brief & (context.units.top.low < BUSY_DRAM) & _has_units(values)
+
+
 def _leaves_sms_idle(values: LeadValues, context: RuleContext) -> BoolArray:
-    few: BoolArray = np.less(values["grid_size"], MOST_SMS * values["sm_count"])
-    return few & (context.units.top.low < FULL) & (_low(context, "dram") < BUSY_DRAM)
+    calm = (context.units.top.low < FULL) & (_low(context, "dram") < BUSY_DRAM)
+    return _has_idle_sms(values) & calm
 
 
 def _has_few_warps(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -524,6 +537,11 @@ SAMPLED_LEADS: Final = (
         _has_few_places,
         "registers, shared memory or the block size leave half of the warps or fewer, and no unit "
         "is busy",
+    ),
+    _lead(
+        "small-grid",
+        _is_mostly_launched,
+        "no unit is full, and much of the time is launch overhead",
     ),
 )
 """The first that holds is followed."""

@@ -16,6 +16,7 @@ import numpy as np
 from kernelprof.analysis.metrics.architectures import architecture, occupancy_facts
 from kernelprof.analysis.metrics.catalogue import column_of, load_metrics
 from kernelprof.analysis.metrics.groups import NEAR_LIMIT
+from kernelprof.analysis.metrics.waste import WARP_SIZE
 from kernelprof.analysis.survey.leads import SAMPLED_LEADS
 from kernelprof.analysis.survey.owners import kernel_numbers
 from kernelprof.analysis.verdict.ranking import rank_bottlenecks
@@ -74,6 +75,17 @@ wide integer products (20 and 30 %). Threads for each instruction of SMs, sample
 
 THREADS: Final = "sm__thread_inst_executed_pred_on.sum"
 CYCLES: Final = "sm__cycles_elapsed.max"
+_READ: Final = "dram__bytes_read.sum"
+_WRITTEN: Final = "dram__bytes_write.sum"
+COMPARED_WITH: Final = {
+    _READ: _WRITTEN,
+    _WRITTEN: _READ,
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": (
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
+    ),
+}
+"""Counters that may be next to nothing, with those that show whether they matter: errors are in
+percent of the larger value."""
 
 LEAST_SELECTED: Final = 100
 """Samples of warps that issue, for what others wait: a standard error of 10 %. Our choice."""
@@ -110,6 +122,14 @@ class Fit(NamedTuple):
 
     values: FloatArray
     errors: FloatArray
+
+    def within(self, allowed: FloatArray) -> Fit:
+        """What is known to such errors; values below zero are zero."""
+        sure = self.errors <= allowed
+        return Fit(
+            np.where(sure, np.maximum(self.values, 0.0), np.nan),
+            np.where(sure, self.errors, np.nan),
+        )
 
 
 def sampled_kernels(trace: Trace) -> dict[KernelKey, SampledKernel]:
@@ -300,8 +320,9 @@ def ncu_name(cupti: str) -> str:
 def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
     length = (series.end - series.start).astype(np.float64)
     mixture = Mixture.from_parts(parts)
-    for column, cupti in enumerate(series.metrics):
-        name = ncu_name(cupti)
+    names = [ncu_name(each) for each in series.metrics]
+    fits = {}
+    for column, name in enumerate(names):
         timed = _TIMED.search(name) is not None
         values = series.values[:, column] / length if timed else series.values[:, column]
         if name == CYCLES:
@@ -309,7 +330,14 @@ def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
             clock = np.full(parts.shape[1], np.median(values))
             yield name, Fit(clock, np.zeros_like(clock))
         else:
-            yield name, mixture.fit(values, relative=timed)
+            fits[name] = mixture.fit(values)
+    for name, fit in fits.items():
+        if _TIMED.search(name) is None:
+            yield name, fit.within(np.full_like(fit.values, MOST_ERROR))
+        else:
+            larger = fits.get(COMPARED_WITH.get(name, name), fit)
+            whole = np.fmax(np.abs(fit.values), np.abs(larger.values))
+            yield name, fit.within(MOST_ERROR / 100 * whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,8 +371,8 @@ class Mixture:
         separable = np.abs((inverse @ normal).diagonal() - 1.0) < 0.01
         return Mixture(parts.shape[1], kernels, samples, chosen, inverse, separable)
 
-    def fit(self, values: FloatArray, *, relative: bool) -> Fit:
-        """What a metric is in each kernel; ``relative`` for errors in percent of the value."""
+    def fit(self, values: FloatArray) -> Fit:
+        """What a metric is in each kernel that is told from others."""
         fitted, errors = np.full(self.count, np.nan), np.full(self.count, np.nan)
         if len(self.kernels):
             values = values[self.samples]
@@ -352,10 +380,8 @@ class Mixture:
             freedom = max(len(values) - len(self.kernels), 1)
             left = float(((values - self.parts @ result) ** 2).sum()) / freedom
             error = np.sqrt(np.maximum(self.inverse.diagonal(), 0.0) * left)
-            allowed = MOST_ERROR / 100 * np.abs(result) if relative else MOST_ERROR
-            sure = self.separable & (error <= allowed)
-            fitted[self.kernels[sure]] = np.maximum(result[sure], 0.0)
-            errors[self.kernels[sure]] = error[sure]
+            separate = self.kernels[self.separable]
+            fitted[separate], errors[separate] = result[self.separable], error[self.separable]
         return Fit(fitted, errors)
 
 
@@ -392,6 +418,7 @@ def _capture(
     if INSTRUCTIONS in fits and THREADS in fits:
         with np.errstate(divide="ignore", invalid="ignore"):
             threads = fits[THREADS] / fits[INSTRUCTIONS]
+        threads[threads > WARP_SIZE * (1 + MOST_ERROR / 100)] = np.nan
         described.append(column_of("threads_per_instruction_predicated", threads, Origin.DERIVED))
     columns = {each.name: each for each in described}
     read = {name: each for each in load_metrics().values() for name in each.all_ncu_names()}

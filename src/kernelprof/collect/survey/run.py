@@ -40,53 +40,66 @@ _SM: Final = "TPC.TriageCompute."
 _L1: Final = "SM_A.TriageCompute."
 _ELAPSED: Final = ".avg.pct_of_peak_sustained_elapsed"
 _ACTIVE: Final = "sm__cycles_active.avg"
+_MEMORY: Final = (
+    _ACTIVE,
+    "sm__cycles_elapsed.max",
+    f"dram__throughput{_ELAPSED}",
+    "dram__bytes_read.sum dram__bytes_op_read.sum",
+    "dram__bytes_write.sum dram__bytes_op_write.sum",
+    f"lts__t_sectors{_ELAPSED}",
+    "lts__t_sectors_srcunit_tex.sum",
+    f"l1tex__data_pipe_lsu_wavefronts{_ELAPSED}",
+)
+_ISSUE: Final = f"{_SM}sm__inst_executed_realtime{_ELAPSED} sm__inst_executed_realtime{_ELAPSED}"
+_PIPES: Final = (
+    f"{_SM}sm__pipe_tensor_cycles_active_realtime{_ELAPSED} "
+    f"sm__pipe_tensor_cycles_active{_ELAPSED} "
+    f"sm__pipe_tensor_cycles_active_realtime{_ELAPSED}",
+    f"{_SM}sm__inst_executed_pipe_alu_realtime{_ELAPSED} sm__pipe_alu_cycles_active{_ELAPSED}",
+    f"{_SM}sm__inst_executed_pipe_fma_realtime{_ELAPSED} sm__pipe_fma_cycles_active{_ELAPSED}",
+    f"{_SM}sm__inst_executed_pipe_fmaheavy_realtime{_ELAPSED} "
+    f"sm__pipe_fmaheavy_cycles_active{_ELAPSED}",
+    f"{_SM}sm__pipe_fp64_cycles_active_realtime{_ELAPSED} sm__pipe_fp64_cycles_active{_ELAPSED}",
+)
+_XU: Final = (
+    f"{_L1}sm__inst_executed_pipe_xu_realtime{_ELAPSED} sm__inst_executed_pipe_xu{_ELAPSED}"
+)
+_SHARED: Final = (
+    f"{_L1}l1tex__data_pipe_lsu_wavefronts_mem_shared.sum "
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
+    "sm__inst_executed_pipe_lsu.sum",
+)
 SAMPLED: Final = (
     (
-        _ACTIVE,
-        "sm__cycles_elapsed.max",
-        f"dram__throughput{_ELAPSED}",
-        "dram__bytes_read.sum",
-        "dram__bytes_write.sum",
-        f"lts__t_sectors{_ELAPSED}",
-        f"l1tex__data_pipe_lsu_wavefronts{_ELAPSED}",
-        f"{_SM}sm__inst_executed_realtime{_ELAPSED} sm__inst_executed_realtime{_ELAPSED}",
+        *_MEMORY,
+        _ISSUE,
         f"{_SM}sm__inst_executed_realtime.sum sm__inst_executed_realtime.sum",
-        f"{_SM}sm__pipe_tensor_cycles_active_realtime{_ELAPSED} "
-        f"sm__pipe_tensor_cycles_active{_ELAPSED} "
-        f"sm__pipe_tensor_cycles_active_realtime{_ELAPSED}",
-        f"{_SM}sm__inst_executed_pipe_alu_realtime{_ELAPSED} sm__pipe_alu_cycles_active{_ELAPSED}",
-        f"{_SM}sm__inst_executed_pipe_fma_realtime{_ELAPSED} sm__pipe_fma_cycles_active{_ELAPSED}",
-        f"{_SM}sm__inst_executed_pipe_fmaheavy_realtime{_ELAPSED} "
-        f"sm__pipe_fmaheavy_cycles_active{_ELAPSED}",
-        f"{_SM}sm__pipe_fp64_cycles_active_realtime{_ELAPSED}",
-        f"{_L1}sm__inst_executed_pipe_xu_realtime{_ELAPSED} sm__inst_executed_pipe_xu{_ELAPSED}",
-        f"{_L1}l1tex__data_pipe_lsu_wavefronts_mem_shared.sum "
-        "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+        *_PIPES,
+        _XU,
         f"{_L1}l1tex__lsu_writeback_active{_ELAPSED}",
         f"{_L1}sm__thread_inst_executed_pred_on_realtime.sum",
-        "PCI.TriageCompute.pcie__read_bytes.sum",
-        "PCI.TriageCompute.pcie__write_bytes.sum",
+        *_SHARED,
+        "PCI.TriageCompute.pcie__read_bytes.sum pcie__read_bytes.sum",
+        "PCI.TriageCompute.pcie__write_bytes.sum pcie__write_bytes.sum",
         "NVLRX.TriageCompute.nvlrx__bytes_packet_request_data_user.sum",
         "NVLTX.TriageCompute.nvltx__bytes_packet_request_data_user.sum",
     ),
     (
-        _ACTIVE,
+        *_MEMORY,
         "sm__warps_active.avg.pct_of_peak_sustained_active",
-        "lts__t_sectors_srcunit_tex.sum",
         "smsp__inst_executed.sum",
+        _ISSUE,
+        *_PIPES,
     ),
-    (
-        _ACTIVE,
-        "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
-        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
-        "smsp__inst_executed.sum",
-        "sm__inst_executed_pipe_lsu.sum",
-    ),
+    (_ACTIVE, *_PIPES, _XU),
+    (_ACTIVE, *_SHARED, "smsp__inst_executed.sum"),
 )
 """Sets of counters that a GPU is sampled for in turn; the first of each tells when SMs work. Of a
-set, what a GPU cannot count at once with those before it is left out. A line has CUPTI's names for
-a counter, of which the first that fits is taken; those with ``TriageCompute`` are of groups that
-are counted together."""
+set, what a GPU cannot count at once with those before it is left out, and a set that has nothing
+but what others have already; a kernel that runs during one alone is told of by as much as fits.
+A line has CUPTI's names for a counter, of which the first that fits is taken; those with
+``TriageCompute`` are of groups that are counted together."""
 
 _HEADER: Final = "cupti.h"
 _LIBRARIES: Final = ("libcupti.so", "libcupti.so.[0-9]*")

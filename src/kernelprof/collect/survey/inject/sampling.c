@@ -44,7 +44,7 @@ enum {
     WAIT_S = 3,            /* for the last burst at the end */
     HOLD_MS = 2000,        /* that a process's first launch waits for a burst */
     FIRST_MS = 150,        /* of its own time that a set is sampled; changing it takes 200 ms */
-    LAST_MS = 600,         /* that the first set, which has most counters, is sampled once more */
+    LAST_MS = 1900,        /* that the first set, which has most counters, is sampled once more */
     STALL_PERIOD = 18,     /* 2^18 cycles: a million samples a second of a GPU with 132 SMs */
     STALL_BYTES = 256 << 20, /* that the GPU has room for, half a minute of samples */
     STALL_PCS = 8192,      /* instructions that are read at once */
@@ -290,6 +290,30 @@ static void fill_set(struct metric_set *set, char *lines, const char *chip,
     }
 }
 
+/* Whether a set has a counter, by one of the names that a line has for it. */
+static int has_counter(const struct metric_set *set, const char *line, size_t length) {
+    for (size_t at = 0; at < set->count; at++) {
+        size_t own = strlen(set->names[at]);
+        for (const char *name = line; name + own <= line + length; name++)
+            if (strncmp(name, set->names[at], own) == 0 && (name == line || name[-1] == ' ') &&
+                (name + own == line + length || name[own] == ' '))
+                return 1;
+    }
+    return 0;
+}
+
+/* Whether all counters of the lines are in sets that are filled. */
+static int is_counted(const char *lines) {
+    int all = 1;
+    for (size_t length; all && *lines != '\0'; lines += length + (lines[length] == '\n')) {
+        length = strcspn(lines, "\n");
+        all = 0;
+        for (size_t at = 0; !all && at < set_count; at++)
+            all = has_counter(&sets[at], lines, length);
+    }
+    return all;
+}
+
 static void fill_sets(const char *chip, const uint8_t *available) {
     char *next = strdup(wanted); /* sets keep parts of it */
     for (set_count = 0; next != NULL && set_count < MOST_SETS && !is_ended();) {
@@ -297,6 +321,8 @@ static void fill_sets(const char *chip, const uint8_t *available) {
         next = end ? end + 2 : NULL;
         if (end != NULL)
             *end = '\0';
+        if (is_counted(lines))
+            continue;
         fill_set(&sets[set_count], lines, chip, available);
         if (sets[set_count].count > 0)
             set_count++;
