@@ -90,6 +90,37 @@ def test_a_header_has_what_device_code_takes_from_it(compile_cu, header, line) -
     assert "not found" not in done.messages
 
 
+def test_device_code_has_the_numbers_of_pytorch_whose_headers_are_not_there(
+    compile_cu, toolchain
+) -> None:
+    done = compile_cu(
+        "#include <ATen/ATen.h>\n"
+        "template <typename T> __device__ float twice(T x) {\n"
+        "  return at::acc_type<T, true>(x) + static_cast<at::opmath_type<T>>(x); }\n"
+        "__global__ void k(at::Half* x, c10::BFloat16* y, float* z) {\n"
+        "  x[0] = x[1] * x[2] + 1; x[0] += 2.0f; y[0] = y[1] / at::BFloat16(3);\n"
+        "  gpuAtomicAdd(x, at::Half(z[0])); gpuAtomicAdd(z, twice(x[1]) + twice(y[1])); }\n"
+    )
+    assert done.cubin
+    listing = disassemble(done.cubin, toolchain.nvdisasm)
+    assert "REDG.E.ADD.F32.FTZ.RN" in listing
+    assert "CAS" in listing  # of halves
+
+
+def test_a_macro_that_instantiates_templates_of_the_host_is_left_out(compile_cu) -> None:
+    done = compile_cu(
+        "#include <vector>\n"
+        "#define FOR(layer) template void layer<float>::run(const std::vector<float>&);\n"
+        "#define FOR_ALL(layer) FOR(layer)\n"
+        "#define KERNELS(T) template __global__ void scale<T>(T*);\n"
+        "template <typename T> struct Layer { void run(const std::vector<T>& x); };\n"
+        "template <typename T> __global__ void scale(T* x) { *x *= 2; }\n"
+        "template <typename T> void Layer<T>::run(const std::vector<T>& x) {}\n"
+        "FOR_ALL(Layer);\nKERNELS(short);\n"
+    )
+    assert done.cubin
+
+
 def test_macros_before_a_declaration_are_left_to_the_compiler(compile_cu) -> None:
     """As a header for C and C++ has them; the parser takes the first line for a declaration."""
     done = compile_cu(

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from kernelprof.prediction.toolchain import Toolchain
 
 _BROUGHT_BY_NVCC: Final = "nvcc_brings.h"
+_BROUGHT_BY_TORCH: Final = "torch_brings.h"
+_OF_TORCH: Final = re.compile(r"\b(at|c10)::(Half|BFloat16|acc_type|opmath_type)\b|\bgpuAtomicAdd")
 
 
 _AS_NVCC: Final = ("--define-macro=__linux__=1", "--define-macro=__unix__=1")
@@ -159,6 +161,8 @@ class DeviceCompiler:
         self, code: DeviceCode, words: Sequence[str], reads: Sequence[Path]
     ) -> CompilerResult:
         brought = [name for name in BROUGHT if name in code.headers]
+        if code.missing and any(map(_OF_TORCH.search, (code.source, *code.headers.values()))):
+            brought.insert(0, _BROUGHT_BY_TORCH)
         lines = [f"#include <{name}>\n" for name in (_BROUGHT_BY_NVCC, *brought)]
         expression = self.kernel if "<" in self.kernel else None
         source = "".join(lines) + code.source

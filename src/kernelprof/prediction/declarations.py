@@ -7,7 +7,7 @@ code alone: it refuses a ``__host__`` function, and knows nothing of what the ho
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
@@ -105,14 +105,35 @@ def find_device_words(macro_bodies: Mapping[str, Collection[str]]) -> frozenset[
     return frozenset(words)
 
 
-def find_declarations(data: bytes, root: Node, words: frozenset[str]) -> list[Declaration]:
-    """The declarations of a source, which was parsed; ``words`` are :func:`find_device_words`.
+def find_instantiations(
+    macro_bodies: Mapping[str, Collection[str]], words: frozenset[str]
+) -> frozenset[str]:
+    """The macros that instantiate templates of the host; ``words`` are the device's."""
+    hosts = {name: set(body) for name, body in macro_bodies.items() if name not in words}
+    macros = {"template"}
+    while more := {name for name, body in hosts.items() if not macros.isdisjoint(body)} - macros:
+        macros |= more
+    return frozenset(macros)
 
-    What the parser cannot read stays: it is taken for device code.
+
+def find_declarations(
+    data: bytes, root: Node, words: frozenset[str], instantiations: frozenset[str] = frozenset()
+) -> list[Declaration]:
+    """The declarations of a source, which was parsed.
+
+    ``words`` are :func:`find_device_words`, ``instantiations`` :func:`find_instantiations`. What
+    the parser cannot read stays: it is taken for device code.
     """
-    return [
-        _read_declaration(data, node, inner, words) for node, inner in _outermost_declarations(root)
-    ]
+    declarations = []
+    for node, inner in _outermost_declarations(root):
+        declaration = _read_declaration(data, node, inner, words)
+        called = next(iter(inner.named_children), None)
+        if inner.type == "expression_statement" and syntax.child_text(called, "function") in (
+            instantiations
+        ):
+            declaration = replace(declaration, where=Where.HOST)
+        declarations.append(declaration)
+    return declarations
 
 
 def _outermost_declarations(root: Node) -> Iterator[tuple[Node, Node]]:

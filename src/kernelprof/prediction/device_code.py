@@ -20,6 +20,7 @@ from kernelprof.prediction.declarations import (
     Where,
     find_declarations,
     find_device_words,
+    find_instantiations,
     find_macros,
     find_names,
 )
@@ -137,8 +138,9 @@ def extract_device_code(
         for name, body in find_macros(each.root).items():
             macro_bodies[name] = macro_bodies.get(name, frozenset()) | body
     words = find_device_words(macro_bodies)
+    instantiations = find_instantiations(macro_bodies, words)
     for each in read.values():
-        each.declared = find_declarations(each.data, each.signatures, words)
+        each.declared = find_declarations(each.data, each.signatures, words, instantiations)
     every = [declared for each in read.values() for declared in each.declared]
     used, retained = _find_device_declarations(every, macro_bodies, kernel)
     writer = _Writer(search, used, spare, name_of)

@@ -176,3 +176,99 @@ def test_a_template_is_instantiated_in_its_unnamed_namespace(
     assert kernel.in_unnamed_namespace is unnamed
     made = instrument_source(text, tmp_path / "k.cu", "f<int>", unnamed=unnamed)
     assert made.split("\n")[-2] == instance
+
+
+LOOP = (
+    "#define CUDA_KERNEL_LOOP(i, n) \\\n  for (int i = blockIdx.x * blockDim.x + threadIdx.x; \\\n"
+    "       i < (n); i += blockDim.x * gridDim.x)  // all of it\n"
+)
+SCALE = (
+    "template <typename T> __global__ void scale(int n,\n    const T* x, T* y) {\n"
+    "  CUDA_KERNEL_LOOP(index, n) {\n    y[index] = 2 * x[index];\n  }\n}\n"
+)
+DISPATCHED = '{}(x.scalar_type(), "scale", [&] {{ scale<{}><<<8, 64>>>(n, x, y); }});'
+INSTANTIATES = (
+    "#define FOR_TYPE(layer) template void layer<float>::run();\n"
+    "#define INSTANTIATE_LAYER(layer) FOR_TYPE(layer)\n"
+)
+
+
+def test_a_macro_that_begins_a_loop_is_that_loop(tmp_path) -> None:
+    (tmp_path / "loop.h").write_text(LOOP, encoding="utf-8")
+    instance = "template __global__ void scale<float>(int, const float*, float*);"
+    text = f'#include "loop.h"\n{SCALE}{instance}\n'
+    guesses = guesses_of(tmp_path / "k.cu", text)
+    assert guesses.arrays["y"].dimensions == ["n"]
+    assert guesses.arrays["y"].output
+    assert guesses.why["kernel"] == "instantiated on line 8"
+
+
+@pytest.mark.parametrize(
+    ("host", "kernel"),
+    [
+        (DISPATCHED.format("AT_DISPATCH_FLOATING_TYPES_AND_HALF", "scalar_t"), "scale<float>"),
+        (DISPATCHED.format("DISPATCH_HALF_AND_BFLOAT", "scalar_t_0"), "scale<__half>"),
+        (DISPATCHED.format("AT_DISPATCH_INTEGRAL_TYPES", "scalar_t"), "scale<int>"),
+        (DISPATCHED.format("AT_DISPATCH_FLOATING_TYPES", "short"), "scale<short>"),
+        (DISPATCHED.format("AT_DISPATCH_FLOATING_TYPES", "at::Half"), "scale<at::Half>"),
+        (DISPATCHED.format("run_all", "scalar_t"), None),
+    ],
+)
+def test_a_macro_dispatches_a_launch_for_types(tmp_path, host, kernel) -> None:
+    text = f"{LOOP}{SCALE}void run(Tensor x, Tensor y, int n) {{ {host} }}\n"
+    guesses = guesses_of(tmp_path / "k.cu", text)
+    assert guesses.kernel == kernel
+
+
+def test_a_macro_instantiates_templates_of_the_host_for_types(tmp_path) -> None:
+    host = (
+        "template <typename D> void Layer<D>::run() {\n"
+        "  scale<D><<<8, 64>>>(count_, data(), data()); }\nINSTANTIATE_LAYER(Layer);\n"
+    )
+    guesses = guesses_of(tmp_path / "k.cu", f"{LOOP}{INSTANTIATES}{SCALE}{host}")
+    assert guesses.kernel == "scale<float>"
+    assert guesses.why["kernel"].endswith("with the float of INSTANTIATE_LAYER on line 14")
+
+
+@pytest.mark.parametrize(
+    "number", ["blockIdx.x + blockIdx.y * gridDim.x", "gridDim.x * blockIdx.y + blockIdx.x"]
+)
+def test_blocks_that_are_numbered_along_x_and_y_fit_along_x(tmp_path, number) -> None:
+    text = (
+        "__global__ void zero(int n, float* x) {\n"
+        f"  int i = ({number}) * blockDim.x + threadIdx.x;\n  if (i < n) x[i] = 0;\n}}\n"
+    )
+    guesses = guesses_of(tmp_path / "k.cu", text)
+    assert [each.text for each in guesses.grid or ()] == ["ceil_div(n, 256)"]
+
+
+def test_a_header_defines_a_macro_that_the_kernel_uses_if_the_build_asks_for_it(tmp_path) -> None:
+    (tmp_path / "sizes.h").write_text(
+        "#ifdef GPU\n#define BLOCK 512\n#endif\n#ifdef TEST\n#define OTHER 1\n#endif\n",
+        encoding="utf-8",
+    )
+    text = (
+        '#include "sizes.h"\n__global__ void part(float* x) {\n'
+        "  __shared__ float sums[BLOCK]; sums[threadIdx.x] = x[threadIdx.x]; }\n"
+    )
+    assert guesses_of(tmp_path / "k.cu", text).defines == {"GPU": 1}
+
+
+def test_a_macro_that_is_a_statement_hides_no_launch(tmp_path) -> None:
+    text = (
+        "#define BEGIN {\n#define N 64\n"
+        "template <int W> __global__ void zero(float* x) { x[blockIdx.x * W + threadIdx.x] = 0; }\n"
+        "template <int W> void run(float* x) {\n  float* y = x;\n  // begins: here\n  BEGIN\n"
+        "  zero<W><<<8, W>>>(y);\n}\nvoid all(float* x) { run<\n  N\n  >(x); }\n"
+    )
+    assert guesses_of(tmp_path / "k.cu", text).kernel == "zero<64>"
+
+
+def test_a_thread_for_each_row_gets_rows_for_the_whole_gpu(tmp_path) -> None:
+    text = (
+        "__global__ void sums(const float* x, float* y, int rows, int columns) {\n"
+        f"  {LINE}\n  if (i >= rows) return;\n  float sum = 0;\n"
+        "  for (int c = 0; c < columns; c++) sum += x[i * columns + c];\n  y[i] = sum; }\n"
+    )
+    sizes = guesses_of(tmp_path / "k.cu", text).sizes
+    assert sizes == {"rows": 131072, "columns": 128}

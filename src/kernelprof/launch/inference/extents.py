@@ -41,6 +41,8 @@ _ENTRIES: Final = 16
 """Entries of a row of a sparse matrix, where nothing says how many there are."""
 _ROWS: Final = 1 << 20
 _BINS: Final = 256
+_FEW_BLOCKS: Final = 264
+"""Two for each SM of an H100."""
 _TIMES_CHECKED: Final = 16
 """How much larger than at its check a size is of a kernel that takes long at that already."""
 _MOST_BLOCKS: Final = 1 << 12
@@ -246,6 +248,22 @@ def choose_sizes(names: Iterable[str], guesses: Guesses, given: Mapping[str, int
             )
     guesses.free = [n for n in extents if n in guesses.sizes]
     fit_memory(guesses)
+    _fill_gpu(guesses)
+
+
+def _fill_gpu(guesses: Guesses) -> None:
+    """Give a grid of a few blocks more of them, at the cost of sizes that it does not depend on."""
+    sizes, free = guesses.sizes, guesses.free
+    blocks = guesses.grid or []
+    growing = [name for name in free if any(name in each.names for each in blocks)]
+    others = [name for name in free if name not in growing]
+    while growing and others and math.prod(_value(each, sizes) for each in blocks) < _FEW_BLOCKS:
+        shrunk = max(others, key=lambda each: sizes[each])
+        grown = min(growing, key=lambda each: sizes[each])
+        changed = sizes | {shrunk: sizes[shrunk] // 2, grown: 2 * sizes[grown]}
+        if sizes[shrunk] <= OF_MANY // 8 or _bytes(guesses, changed) > _MOST_BYTES:
+            return
+        sizes |= changed
 
 
 def _most_dimensions(names: Sequence[str], guesses: Guesses) -> int:

@@ -16,6 +16,7 @@ from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
 from kernelprof.launch.inference.amounts import ONE, ZERO, apply_operator, parse_number
 from kernelprof.launch.inference.branches import is_skipped
+from kernelprof.launch.inference.dispatch import DispatchedType, find_dispatched, is_element
 from kernelprof.launch.inference.symbols import (
     Frame,
     call_arguments,
@@ -454,6 +455,8 @@ class HostLaunch:
     values: HostValues
     template: tuple[str, ...] = field(default=())
     """Template arguments up to the first unknown one, with the callers' types resolved."""
+    dispatched: DispatchedType | None = None
+    """What a macro instantiates the launch for."""
 
     @property
     def known_parts(self) -> int:
@@ -573,6 +576,7 @@ def _read_launch(
     parameters = tuple((p.name, p.written) for p in kernel.parameters)
     names = tuple(p.name for p in kernel.template)
     template = deduce_template(names, node, parameters, frame)
+    dispatched = find_dispatched(node, frame.source) if names else None
     return HostLaunch(
         line=frame.source.line_of(node),
         frame=frame,
@@ -581,19 +585,29 @@ def _read_launch(
         shared_bytes=shared,
         arguments=dict(zip((p.name for p in kernel.parameters), passed, strict=False)),
         values=values,
-        template=_resolve_template(names, template, frame, values),
+        template=_resolve_template(kernel, template, frame, values, dispatched),
+        dispatched=dispatched,
     )
 
 
 def _resolve_template(
-    names: tuple[str, ...], template: Mapping[str, str], frame: Frame, values: HostValues
+    kernel: KernelSignature,
+    template: Mapping[str, str],
+    frame: Frame,
+    values: HostValues,
+    dispatched: DispatchedType | None,
 ) -> tuple[str, ...]:
     """The arguments up to the first unknown one, with named constants as numbers."""
     resolved = []
-    for name in names:
-        if name not in template:
+    for each in kernel.template:
+        text = template.get(each.name)
+        if dispatched is not None:
+            element = None if text is None else frame.source.types.element(text)
+            text = dispatched.resolve(
+                text, is_element=is_element(each, kernel), is_known=element is not None
+            )
+        if text is None:
             break
-        text = template[name]
         number = None
         if (
             text.isidentifier()

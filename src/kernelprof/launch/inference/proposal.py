@@ -37,17 +37,21 @@ from kernelprof.launch.inference.parameters import (
     infer_structures,
     infer_windows,
 )
+from kernelprof.launch.inference.preprocessor import (
+    active_nodes,
+    defines_of_macros,
+    required_defines,
+    undefined_macros,
+)
 from kernelprof.launch.inference.reach import Reach
+from kernelprof.launch.inference.rewriting import rewrite
 from kernelprof.launch.inference.symbols import (
     Element,
     SourceSymbols,
     Types,
-    active_nodes,
     bare_type,
     call_arguments,
     find_constants,
-    required_defines,
-    undefined_macros,
 )
 from kernelprof.launch.inference.templates import choose_template
 from kernelprof.launch.signature import choose, declared_kernels, includes, quoted_includes
@@ -178,9 +182,8 @@ def infer_specification(
             where=old.where(0),
             hint="--force replaces it",
         )
-    root = syntax.parse(source)
     flags = _include_flags(path)
-    headers = _included(path, flags)
+    root, *headers = _parsed(source, path, flags)
     declared = declared_kernels(root)
     if not declared:
         declared = [each for header in headers for each in declared_kernels(header)]
@@ -194,6 +197,7 @@ def infer_specification(
         )
     node = next(one.node for one in declared if one.kernel is chosen)
     required = required_defines(node, _plain(chosen.name), [root, *headers])
+    required += [each for each in defines_of_macros(root, headers) if each not in required]
     guesses = guess(chosen, node, [root, *headers], kernel, required)
     guesses.defines |= dict.fromkeys(required, 1)
     if not quoted_includes(source):
@@ -248,9 +252,11 @@ def _flags_for(path: Path, name: str) -> Iterator[str]:
             return
 
 
-def _included(path: Path, flags: Sequence[str]) -> list[Node]:
+def _parsed(source: str, path: Path, flags: Sequence[str]) -> list[Node]:
+    """The trees of a source and of what it includes."""
     included_files, _ = local_includes(path, flags)
-    return [syntax.parse(read_header(file)) for file in included_files.values()]
+    texts = [source, *map(read_header, included_files.values())]
+    return list(map(syntax.parse, rewrite(texts)))
 
 
 def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
@@ -383,7 +389,7 @@ def guess(
     types = Types(nodes)
     source = SourceSymbols(nodes, types)
     hosts = find_launches(kernel, source)
-    launched = ((each.template, each.line) for each in hosts)
+    launched = ((each.template, _evidence(each)) for each in hosts)
     template, why = choose_template(kernel, source, launched, name, syntax.text(node))
     guesses = Guesses(kernel=_kernel_name(kernel, template))
     guesses.why["kernel"] = why
@@ -423,6 +429,12 @@ def guess(
     recognise_operation(kernel.name, own, guesses)
     infer_sizes(evidence, guesses)
     return guesses
+
+
+def _evidence(launch: HostLaunch) -> str:
+    if launch.dispatched is None:
+        return launch.line
+    return f"{launch.line}, with the {launch.dispatched}"
 
 
 def _kernel_name(kernel: KernelSignature, template: dict[str, str]) -> str | None:

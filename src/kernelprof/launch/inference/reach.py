@@ -353,7 +353,7 @@ class Reach:
             return join(one, two) if name == "max" else Range(_smaller_known(one, two), ZERO)
         if name in {"static_cast", "int", "unsigned", "size_t"} and len(given) == 1:
             return self.value(given[0])
-        atomic = name.startswith("atomic")
+        atomic = name.startswith(("atomic", "gpuAtomic"))
         if given and (atomic or name in _LOADS or name in _STORES):
             pointer = self._pointer(given[0])
             for each in given[1:]:

@@ -19,7 +19,7 @@ from kernelprof.launch.signature import plain_type, template_arguments, template
 from kernelprof.launch.specification.elements import element_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
@@ -34,12 +34,14 @@ _OF_LIBRARIES: Final = {
     "cuFloatComplex": ("float32", 2), "cuComplex": ("float32", 2), "cufftComplex": ("float32", 2),
     "cuDoubleComplex": ("float64", 2), "cufftDoubleComplex": ("float64", 2),
     "cufftReal": ("float32", 1), "cufftDoubleReal": ("float64", 1),
+    "at::Half": ("float16", 1), "c10::Half": ("float16", 1),
+    "at::BFloat16": ("bfloat16", 1), "c10::BFloat16": ("bfloat16", 1),
     "curandState": ("uint32", 12), "curandState_t": ("uint32", 12),
     "curandStateXORWOW_t": ("uint32", 12), "curandStateMRG32k3a_t": ("uint32", 12),
     "curandStatePhilox4_32_10_t": ("uint32", 16),
 }  # fmt: skip
-"""Types of NVIDIA's headers: numbers of one type, and how many. States of generators, whose
-members differ, are words."""
+"""Types of NVIDIA's headers and of PyTorch's: numbers of one type, and how many. States of
+generators, whose members differ, are words."""
 _VECTORS: Final = {"longlong": "int64", "ulonglong": "uint64", "long": "int64", "ulong": "uint64"}
 _BYTES: Final = "uint8"
 _MOST_NAMES: Final = 16
@@ -563,94 +565,6 @@ def returned_only(body: Node | None) -> Node | None:
     return next(iter(inside[0].named_children), None)
 
 
-_PREDEFINED: Final = frozenset(("__CUDACC__", "__cplusplus", "__CUDA_ARCH__", "__linux__"))
-
-
-def _defined_names(roots: Sequence[Node]) -> set[str]:
-    return {
-        syntax.child_text(node, "name")
-        for root in roots
-        for node in syntax.walk(root)
-        if node.type in {"preproc_def", "preproc_function_def"}
-    } | _PREDEFINED
-
-
-def required_defines(node: Node, name: str, roots: Sequence[Node]) -> list[str]:
-    """Return the macros that a kernel of that name is left out without, and that no file defines.
-
-    They are those of ``#ifdef`` and ``#if defined`` around it, unless the other branch has such a
-    kernel as well, or they are the compiler's.
-    """
-    defined = _defined_names(roots)
-    names: list[str] = []
-    outer = node.parent
-    while outer is not None:
-        macro, alternative = _condition_name(outer), syntax.child(outer, "alternative")
-        is_chosen = re.search(rf"\b{re.escape(name)}\b", syntax.text(alternative)) is not None
-        if macro and not is_chosen and not macro.startswith("_") and macro not in defined:
-            names.append(macro)
-        outer = outer.parent
-    return list(dict.fromkeys(reversed(names)))
-
-
-def _condition_name(node: Node) -> str | None:
-    """The name whose definition a condition of the preprocessor asks for."""
-    if node.type == "preproc_ifdef" and syntax.text(node.children[0]) == "#ifdef":
-        return syntax.child_text(node, "name")
-    condition = syntax.child(node, "condition") if node.type.startswith("preproc_") else None
-    if condition is not None and condition.type == "preproc_defined":
-        return next((syntax.text(each) for each in condition.named_children), None)
-    return None
-
-
-def active_nodes(roots: Sequence[Node], defines: Collection[str] = ()) -> Iterator[Node]:
-    """Yield the nodes of files in order, without inactive branches of the preprocessor.
-
-    Inactive are ``#ifdef`` and ``#if defined`` of names that neither a file nor ``defines``
-    defines, and ``#if 0``; other conditions count as true.
-    """
-    defined = _defined_names(roots).union(defines)
-    for root in roots:
-        pending = [root]
-        while pending:
-            node = pending.pop()
-            yield node
-            pending.extend(reversed(_active_children(node, defined)))
-
-
-def _active_children(node: Node, defined: set[str] | frozenset[str]) -> list[Node]:
-    holds = _condition(node, defined)
-    if holds is None:
-        return node.children
-    alternative = syntax.child(node, "alternative")
-    if holds:
-        return [n for n in node.children if not syntax.same(n, alternative)]
-    return [] if alternative is None else [alternative]
-
-
-def _condition(node: Node, defined: set[str] | frozenset[str]) -> bool | None:
-    # None where the node is no condition of the preprocessor.
-    if node.type == "preproc_ifdef":
-        is_negative = bool(node.children) and syntax.text(node.children[0]) == "#ifndef"
-        return is_negative or syntax.child_text(node, "name") in defined
-    if node.type not in {"preproc_if", "preproc_elif"}:
-        return None
-    condition = syntax.child(node, "condition")
-    if condition is None:
-        return True
-    if condition.type == "preproc_defined":
-        names = [syntax.text(n) for n in condition.named_children]
-        return bool(names) and names[0] in defined
-    return syntax.text(condition) != "0"
-
-
-_MACRO: Final = re.compile(r"[A-Z][A-Z0-9_]*")
-_HEADERS: Final = re.compile(
-    r"NULL$|NAN$|INFINITY$|EOF$|U?INT\d*_|U?CHAR_|U?SHRT_|U?LONG_|U?LLONG_|SIZE_MAX|FLT_|DBL_|HUGE_"
-    r"|M_|CUDART_|CUDA_|CU_|WARP_SZ|RAND_MAX"
-)
-
-
 def find_constants(nodes: Iterable[Node]) -> dict[str, int]:
     """Return named numbers of files: ``#define TILE 16``, ``constexpr int TILE = 16``."""
     constants = {}
@@ -665,22 +579,3 @@ def find_constants(nodes: Iterable[Node]) -> dict[str, int]:
         if digits.isdecimal():
             constants[name] = int(digits)
     return constants
-
-
-def undefined_macros(root: Node, kernel: Node, parameters: Collection[str]) -> list[str]:
-    """Return names in capitals that the kernel uses and no file declares, in order.
-
-    Names that headers of CUDA and C define are left out by their usual forms.
-    """
-    declared = {*parameters}
-    for node in syntax.walk(root):
-        if node.type == "type_parameter_declaration":
-            declared |= {syntax.text(word) for word in node.children}
-        declared.add(syntax.child_text(node, "name"))
-        declared.add(syntax.text(declared_name(syntax.child(node, "declarator"))))
-    capitals = [
-        syntax.text(node)
-        for node in syntax.walk(kernel)
-        if node.type in {"identifier", "type_identifier"} and _MACRO.fullmatch(syntax.text(node))
-    ]
-    return [n for n in dict.fromkeys(capitals) if n not in declared and not _HEADERS.match(n)]
