@@ -272,3 +272,14 @@ def test_a_thread_for_each_row_gets_rows_for_the_whole_gpu(tmp_path) -> None:
     )
     sizes = guesses_of(tmp_path / "k.cu", text).sizes
     assert sizes == {"rows": 131072, "columns": 128}
+
+
+def test_a_launch_with_its_brackets_apart_and_a_macro_with_a_comment(tmp_path) -> None:
+    text = (
+        "#define WIDTH 64 // of a row\n#define HALF (WIDTH / 2) // and /* half */\n"
+        "template <int W> __global__ void zero(float* x) { x[blockIdx.x * W + threadIdx.x] = 0; }\n"
+        "void run(float* x) { zero<HALF> << <8, WIDTH >> > (x); }\n"
+    )
+    guesses = guesses_of(tmp_path / "k.cu", text)
+    assert guesses.kernel == "zero<32>"
+    assert [each.text for each in guesses.block or ()] == ["64"]

@@ -1,9 +1,10 @@
 """What is rewritten in a source before it is read, so that more of it can be understood.
 
 Macros that stand for the head of a loop (``CUDA_KERNEL_LOOP(i, n) { ... }``) are calls to the
-grammar: the loop and its bound would not be seen. So would be what follows a macro that is a
-statement without a semicolon. A number of blocks along x and y
-(``blockIdx.x + blockIdx.y * gridDim.x``) is that of a grid along x as well.
+grammar: the loop and its bound would not be seen. Nor would be what follows a macro that is a
+statement without a semicolon, a launch whose brackets are apart, and the number of a macro with a
+comment. A number of blocks along x and y (``blockIdx.x + blockIdx.y * gridDim.x``) is that of a
+grid along x as well.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ _NUMBER: Final = re.compile(
     r"\(\s*blockIdx\.x\s*\+\s*(?:blockIdx\.y\s*\*\s*gridDim\.x|gridDim\.x\s*\*\s*blockIdx\.y)\s*\)"
     r"|\(\s*(?:blockIdx\.y\s*\*\s*gridDim\.x|gridDim\.x\s*\*\s*blockIdx\.y)\s*\+\s*blockIdx\.x\s*\)"
 )
+_DEFINITION: Final = re.compile(
+    r"^([ \t]*#[ \t]*define\b[^\n\"'/]*(?:/(?!/)[^\n\"'/]*)*)//.*$", re.MULTILINE
+)
+"""A macro's text with a comment, which the grammar takes for a part of it."""
+_SPLIT: Final = re.compile(r"<<[ \t]*<([^;{}]*?)>>[ \t]*>")
+"""A launch as formatters for C++ write it: ``<< <8, 64 >> >``."""
 _DEFINED: Final = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])", re.MULTILINE)
 _ALONE: Final = re.compile(r"^([ \t]+)([A-Z][A-Z0-9_]*)[ \t]*$", re.MULTILINE)
 """A macro that stands alone on a line, indented as a statement is."""
@@ -44,7 +51,7 @@ def rewrite(texts: Sequence[str]) -> list[str]:
 
     return [
         _ALONE.sub(without_statement, _NUMBER.sub(_one_axis, _expand_loops(text, loops)))
-        for text in texts
+        for text in (_DEFINITION.sub(r"\1", _SPLIT.sub(r"<<<\1>>>", each)) for each in texts)
     ]
 
 
