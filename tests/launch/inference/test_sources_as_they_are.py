@@ -227,7 +227,7 @@ def test_a_macro_instantiates_templates_of_the_host_for_types(tmp_path) -> None:
     )
     guesses = guesses_of(tmp_path / "k.cu", f"{LOOP}{INSTANTIATES}{SCALE}{host}")
     assert guesses.kernel == "scale<float>"
-    assert guesses.why["kernel"].endswith("with the float of INSTANTIATE_LAYER on line 14")
+    assert guesses.why["kernel"] == "as launched on line 13, with float of INSTANTIATE_LAYER"
 
 
 @pytest.mark.parametrize(
@@ -252,6 +252,17 @@ def test_a_header_defines_a_macro_that_the_kernel_uses_if_the_build_asks_for_it(
         "  __shared__ float sums[BLOCK]; sums[threadIdx.x] = x[threadIdx.x]; }\n"
     )
     assert guesses_of(tmp_path / "k.cu", text).defines == {"GPU": 1}
+
+
+def test_headers_of_cpp_are_not_looked_for_in_folders_above(tmp_path) -> None:
+    for name in ("string", "own.h"):
+        (tmp_path / "inc").mkdir(exist_ok=True)
+        (tmp_path / "inc" / name).touch()
+    (tmp_path / "src").mkdir()
+    source = tmp_path / "src" / "k.cu"
+    text = "#include <string>\n__global__ void k(float* x) { x[threadIdx.x] = 0; }\n"
+    assert guesses_of(source, text).flags == []
+    assert guesses_of(source, f"#include <own.h>\n{text}").flags == ["-I../inc"]
 
 
 def test_a_macro_that_is_a_statement_hides_no_launch(tmp_path) -> None:

@@ -36,10 +36,6 @@ class DispatchedType:
 
     type: str
     macro: str
-    line: str
-
-    def __str__(self) -> str:
-        return f"{self.type} of {self.macro} on {self.line}"
 
     def resolve(self, text: str | None, *, is_element: bool, is_known: bool) -> str | None:
         """A template argument that the host writes, with this type in the place of names for it.
@@ -68,7 +64,7 @@ def _read(call: Node, source: SourceSymbols) -> DispatchedType | None:
     text = " ".join((name, *_expanded(name, source)))
     kinds = (kind for words, kind in _TYPES if words.search(text) is not None)
     kind = next(kinds, None)
-    return None if kind is None else DispatchedType(kind, name, source.line_of(call))
+    return None if kind is None else DispatchedType(kind, name)
 
 
 def _expanded(name: str, source: SourceSymbols) -> list[str]:

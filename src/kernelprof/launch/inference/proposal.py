@@ -86,6 +86,8 @@ _IN_COMMENT = re.compile(r"(?<=  # )([^\n]*?\bline )(\d+)(?! of an included file
 """Where in this source something is that speaks for a guess."""
 _HEADER_FOLDERS = ("", "include", "inc", "Common", "common", "src")
 _MOST_UP = 10
+_OF_CPP = re.compile(r"<[a-z_]+>")
+"""Headers of C++, as which a project calls none of its own."""
 _OF_SYSTEM = tuple(map(Path, ("/", "/usr", "/usr/local", sys.prefix)))
 """Folders above which no project is, and whose headers are the system's."""
 _UNCHECKED = "no reference given, so the result is not checked"
@@ -228,7 +230,9 @@ def _include_flags(path: Path) -> list[str]:
             name[1:-1]: None
             for file in (path, *included_files.values())
             for name in includes(read_header(file))
-            if name[:1] in {'"', "<"} and not is_plain(file.parent / name[1:-1])
+            if name[:1] in {'"', "<"}
+            and not _OF_CPP.fullmatch(name)
+            and not is_plain(file.parent / name[1:-1])
         }
         before = len(flags)
         for name in missing:
@@ -434,7 +438,7 @@ def guess(
 def _evidence(launch: HostLaunch) -> str:
     if launch.dispatched is None:
         return launch.line
-    return f"{launch.line}, with the {launch.dispatched}"
+    return f"{launch.line}, with {launch.dispatched.type} of {launch.dispatched.macro}"
 
 
 def _kernel_name(kernel: KernelSignature, template: dict[str, str]) -> str | None:
