@@ -100,6 +100,8 @@ def test_device_code_has_the_numbers_of_pytorch_whose_headers_are_not_there(
         "__global__ void k(at::Half* x, c10::BFloat16* y, float* z) {\n"
         "  x[0] = x[1] * x[2] + 1; x[0] += 2.0f; y[0] = y[1] / at::BFloat16(3);\n"
         "  gpuAtomicAdd(x, at::Half(z[0])); gpuAtomicAdd(z, twice(x[1]) + twice(y[1])); }\n"
+        "__global__ void n(int64_t* a, float* b) {\n"
+        "  gpuAtomicAdd(a, 1); gpuAtomicAddNoReturn(b, 1.0); }\n"
     )
     assert done.cubin
     listing = disassemble(done.cubin, toolchain.nvdisasm)
@@ -117,6 +119,17 @@ def test_a_macro_that_instantiates_templates_of_the_host_is_left_out(compile_cu)
         "template <typename T> __global__ void scale(T* x) { *x *= 2; }\n"
         "template <typename T> void Layer<T>::run(const std::vector<T>& x) {}\n"
         "FOR_ALL(Layer);\nKERNELS(short);\n"
+        "#define DEFINE(N) template <typename T> struct N { T operator()(T a) { return a; } };\n"
+        "DEFINE(Same);\n__global__ void same(float* x) { *x = Same<float>()(*x); }\n"
+    )
+    assert done.cubin
+
+
+def test_what_a_source_has_of_pytorch_itself_is_not_brought(compile_cu) -> None:
+    done = compile_cu(
+        "#include <ATen/ATen.h>\n"
+        "template <typename T> __device__ void gpuAtomicAdd(T* a, T b) { atomicAdd(a, b); }\n"
+        "__global__ void k(float* x) { gpuAtomicAdd(x, 1.0f); }\n"
     )
     assert done.cubin
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 _BROUGHT_BY_NVCC: Final = "nvcc_brings.h"
 _BROUGHT_BY_TORCH: Final = "torch_brings.h"
 _OF_TORCH: Final = re.compile(r"\b(at|c10)::(Half|BFloat16|acc_type|opmath_type)\b|\bgpuAtomicAdd")
-
+_OWN_OF_TORCH: Final = re.compile(r"\bnamespace\s+(at|c10)\b|\bgpuAtomicAdd\w*\s*\([^;]*\)\s*\{")
+"""Where a source declares itself what would be brought."""
 
 _AS_NVCC: Final = ("--define-macro=__linux__=1", "--define-macro=__unix__=1")
 """What the host's compiler defines and sources ask for."""
@@ -161,7 +162,9 @@ class DeviceCompiler:
         self, code: DeviceCode, words: Sequence[str], reads: Sequence[Path]
     ) -> CompilerResult:
         brought = [name for name in BROUGHT if name in code.headers]
-        if code.missing and any(map(_OF_TORCH.search, (code.source, *code.headers.values()))):
+        texts = (code.source, *code.headers.values())
+        lacks_torch = code.missing and any(map(_OF_TORCH.search, texts))
+        if lacks_torch and not any(map(_OWN_OF_TORCH.search, texts)):
             brought.insert(0, _BROUGHT_BY_TORCH)
         lines = [f"#include <{name}>\n" for name in (_BROUGHT_BY_NVCC, *brought)]
         expression = self.kernel if "<" in self.kernel else None

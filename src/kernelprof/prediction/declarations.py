@@ -27,6 +27,9 @@ _WITHOUT_NAMES: Final = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.DOTALL
 )
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_INSTANTIATES: Final = re.compile(r"\btemplate\b(?!\s*<)")
+INSTANTIATION: Final = "template class"
+"""Stands for an explicit instantiation among names."""
 
 _CLASSES: Final = frozenset(("struct_specifier", "class_specifier", "union_specifier"))
 _BRANCHES: Final = frozenset(
@@ -85,12 +88,18 @@ def find_names(text: str) -> frozenset[str]:
 
 
 def find_macros(root: Node) -> dict[str, frozenset[str]]:
-    """The macros that a source defines, with the names that each stands for."""
+    """The macros that a source defines, with the names that each stands for.
+
+    :data:`INSTANTIATION` is among them where a template is instantiated.
+    """
     bodies: dict[str, frozenset[str]] = {}
     for node in syntax.walk(root):
         if node.type in _MACROS:
             name = syntax.text(syntax.child(node, "name"))
-            body = find_names(syntax.text(syntax.child(node, "value")))
+            text = syntax.text(syntax.child(node, "value"))
+            body = find_names(text)
+            if _INSTANTIATES.search(text) is not None:
+                body |= {INSTANTIATION}
             bodies[name] = bodies.get(name, frozenset()) | body
     return bodies
 
@@ -110,7 +119,7 @@ def find_instantiations(
 ) -> frozenset[str]:
     """The macros that instantiate templates of the host; ``words`` are the device's."""
     hosts = {name: set(body) for name, body in macro_bodies.items() if name not in words}
-    macros = {"template"}
+    macros = {INSTANTIATION}
     while more := {name for name, body in hosts.items() if not macros.isdisjoint(body)} - macros:
         macros |= more
     return frozenset(macros)

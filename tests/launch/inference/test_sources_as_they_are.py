@@ -211,13 +211,30 @@ def test_a_macro_that_begins_a_loop_is_that_loop(tmp_path) -> None:
         (DISPATCHED.format("AT_DISPATCH_INTEGRAL_TYPES", "scalar_t"), "scale<int>"),
         (DISPATCHED.format("AT_DISPATCH_FLOATING_TYPES", "short"), "scale<short>"),
         (DISPATCHED.format("AT_DISPATCH_FLOATING_TYPES", "at::Half"), "scale<at::Half>"),
+        (DISPATCHED.format("DISPATCH_BFLOAT16", "scalar_t"), "scale<__nv_bfloat16>"),
+        (DISPATCHED.format("AT_DISPATCH_REDUCED_FLOATING_TYPES", "scalar_t"), "scale<__half>"),
+        (DISPATCHED.format("DISPATCH_DOUBLE", "scalar_t"), "scale<double>"),
+        (DISPATCHED.format("AT_DISPATCH_FLOATING_TYPES", "Pair<scalar_t>"), "scale<Pair<float>>"),
+        (DISPATCHED.format("AT_DISPATCH_FLOATING_TYPES", "Pair"), None),
         (DISPATCHED.format("run_all", "scalar_t"), None),
     ],
 )
 def test_a_macro_dispatches_a_launch_for_types(tmp_path, host, kernel) -> None:
-    text = f"{LOOP}{SCALE}void run(Tensor x, Tensor y, int n) {{ {host} }}\n"
+    pair = "struct Pair { int a; float* b; };\n"
+    text = f"{LOOP}{SCALE}{pair}void run(Tensor x, Tensor y, int n) {{ {host} }}\n"
     guesses = guesses_of(tmp_path / "k.cu", text)
     assert guesses.kernel == kernel
+
+
+def test_types_of_indices_and_of_functions_are_not_those_of_elements(tmp_path) -> None:
+    text = (
+        "template <typename T, typename I, typename F>\n"
+        "__global__ void put(T* x, const I* at, F f) { x[at[threadIdx.x]] = f(threadIdx.x); }\n"
+        "void run(Tensor x, Tensor at) { AT_DISPATCH_FLOATING_TYPES(x.type(), 1, [&] {\n"
+        "  AT_DISPATCH_INDEX_TYPES(at.type(), 2, [&] {\n"
+        "    put<scalar_t, index_t, Add<scalar_t>><<<8, 64>>>(x, at, f); }); }); }\n"
+    )
+    assert guesses_of(tmp_path / "k.cu", text).kernel == "put<float, int, Add<float>>"
 
 
 def test_a_macro_instantiates_templates_of_the_host_for_types(tmp_path) -> None:
@@ -234,12 +251,17 @@ def test_a_macro_instantiates_templates_of_the_host_for_types(tmp_path) -> None:
     "number", ["blockIdx.x + blockIdx.y * gridDim.x", "gridDim.x * blockIdx.y + blockIdx.x"]
 )
 def test_blocks_that_are_numbered_along_x_and_y_fit_along_x(tmp_path, number) -> None:
-    text = (
+    kernel = (
         "__global__ void zero(int n, float* x) {\n"
-        f"  int i = ({number}) * blockDim.x + threadIdx.x;\n  if (i < n) x[i] = 0;\n}}\n"
+        f"  int i = int({number}) * blockDim.x + threadIdx.x;\n  if (i < n) x[i] = 0;\n}}\n"
     )
-    guesses = guesses_of(tmp_path / "k.cu", text)
+    guesses = guesses_of(tmp_path / "k.cu", kernel)
     assert [each.text for each in guesses.grid or ()] == ["ceil_div(n, 256)"]
+    host = "void run(float* x) { dim3 grid(64, 32); zero<<<grid, 256>>>(1 << 19, x); }\n"
+    guesses = guesses_of(tmp_path / "k.cu", kernel + host)
+    assert [each.text for each in guesses.grid or ()] == ["64", "32"]
+    of_rows = kernel.replace("x[i] = 0;", "x[i] = blockIdx.y;")
+    assert len(guesses_of(tmp_path / "k.cu", of_rows).grid or ()) == 2
 
 
 def test_a_header_defines_a_macro_that_the_kernel_uses_if_the_build_asks_for_it(tmp_path) -> None:
@@ -252,6 +274,23 @@ def test_a_header_defines_a_macro_that_the_kernel_uses_if_the_build_asks_for_it(
         "  __shared__ float sums[BLOCK]; sums[threadIdx.x] = x[threadIdx.x]; }\n"
     )
     assert guesses_of(tmp_path / "k.cu", text).defines == {"GPU": 1}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "#ifdef ROCM\n#include <hip.h>\n#else\n#define BLOCK 512\n#endif\n",
+        "#ifdef ROCM\n#define BLOCK 512\n#else\nconstexpr int BLOCK = 32;\n#endif\n",
+        "#ifdef ROCM\n#define BLOCK 512\n#else\n#define BLOCK 32\n#endif\n",
+    ],
+)
+def test_a_macro_that_is_there_otherwise_asks_for_nothing(tmp_path, header) -> None:
+    (tmp_path / "sizes.h").write_text(header, encoding="utf-8")
+    text = '#include "sizes.h"\n__global__ void part(float* x) { x[threadIdx.x] = BLOCK; }\n'
+    assert guesses_of(tmp_path / "k.cu", text).defines == {}
+    own = "#define SIZE 3\n__global__ void part(float* x) { x[threadIdx.x] = SIZE; }\n"
+    (tmp_path / "sizes.h").write_text("#ifdef TEST\n#define SIZE 64\n#endif\n", encoding="utf-8")
+    assert guesses_of(tmp_path / "k.cu", f'#include "sizes.h"\n{own}').defines == {}
 
 
 def test_headers_of_cpp_are_not_looked_for_in_folders_above(tmp_path) -> None:
@@ -267,9 +306,10 @@ def test_headers_of_cpp_are_not_looked_for_in_folders_above(tmp_path) -> None:
 
 def test_a_macro_that_is_a_statement_hides_no_launch(tmp_path) -> None:
     text = (
-        "#define BEGIN {\n#define N 64\n"
+        "#define BEGIN {\r\n#define AND_SO_ON\n#define N 64\n"
         "template <int W> __global__ void zero(float* x) { x[blockIdx.x * W + threadIdx.x] = 0; }\n"
-        "template <int W> void run(float* x) {\n  float* y = x;\n  // begins: here\n  BEGIN\n"
+        "template <int W> void run(float* x) {\n  float* y = x;\n  /* begins:\n  here */\n"
+        "  BEGIN\r\n  AND_SO_ON\n"
         "  zero<W><<<8, W>>>(y);\n}\nvoid all(float* x) { run<\n  N\n  >(x); }\n"
     )
     assert guesses_of(tmp_path / "k.cu", text).kernel == "zero<64>"
@@ -288,9 +328,20 @@ def test_a_thread_for_each_row_gets_rows_for_the_whole_gpu(tmp_path) -> None:
 def test_a_launch_with_its_brackets_apart_and_a_macro_with_a_comment(tmp_path) -> None:
     text = (
         "#define WIDTH 64 // of a row\n#define HALF (WIDTH / 2) // and /* half */\n"
+        "#define OTHER 8 /* see //\n it */\n"
         "template <int W> __global__ void zero(float* x) { x[blockIdx.x * W + threadIdx.x] = 0; }\n"
         "void run(float* x) { zero<HALF> << <8, WIDTH >> > (x); }\n"
     )
     guesses = guesses_of(tmp_path / "k.cu", text)
     assert guesses.kernel == "zero<32>"
     assert [each.text for each in guesses.block or ()] == ["64"]
+
+
+def test_a_structure_that_points_to_its_own_type_is_asked_for(tmp_path) -> None:
+    text = (
+        "struct Node { struct Node* next; };\n"
+        "__global__ void chase(struct Node* p, int n) { while (n--) p = p->next; }\n"
+    )
+    path = tmp_path / "k.cu"
+    path.write_text(text, encoding="utf-8")
+    assert infer_specification(path).blanks() == ("type of p", "shape of p")

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.launch import syntax
 from kernelprof.launch.inference.symbols import called_name
 
 if TYPE_CHECKING:
@@ -19,15 +20,22 @@ if TYPE_CHECKING:
     from kernelprof.launch.signature import KernelSignature, TemplateParameter
 
 _MACRO: Final = re.compile(r"[A-Z0-9_]*(DISPATCH|INSTANTIATE)[A-Z0-9_]*")
+_INTEGER: Final = "int"
 _TYPES: Final = (
-    (re.compile(r"(?<!B)FLOAT(?!16)|ALL_TYPES|DOUBLE|\bfloat\b"), "float"),
-    (re.compile(r"HALF|F(P|LOAT)16|\bhalf\b"), "__half"),
+    (re.compile(r"REDUCED"), "__half"),
+    (re.compile(r"(?<!B)FLOAT(?!8|16)|ALL_TYPES|\bfloat\b"), "float"),
+    (re.compile(r"DOUBLE"), "double"),
+    (re.compile(r"HALF|(?<!B)F(P|LOAT)16|\bhalf\b"), "__half"),
     (re.compile(r"BF(LOAT)?16|BFLOAT"), "__nv_bfloat16"),
-    (re.compile(r"INTEGRAL|INDEX"), "int"),
+    (re.compile(r"INTEGRAL"), _INTEGER),
 )
 """Words of a macro's name or text, and the type that is taken."""
+_OF_INDICES: Final = re.compile(r"INDEX|IDX", re.IGNORECASE)
+"""Macros and names of types for indices, which are whole numbers."""
 _DISPATCHED: Final = re.compile(r"\b\w*scalar_t\w*\b")
 """What such macros call the type."""
+_OF_FUNCTIONS: Final = re.compile(r"op|fun|fn|^f$|lambda|policy|trait|layout", re.IGNORECASE)
+"""Type parameters that say what is done, not to what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +45,25 @@ class DispatchedType:
     type: str
     macro: str
 
-    def resolve(self, text: str | None, *, is_element: bool, is_known: bool) -> str | None:
-        """A template argument that the host writes, with this type in the place of names for it.
+    def resolve(self, text: str | None, name: str, source: SourceSymbols) -> str | None:
+        """A template's argument that the host writes, with this type in the place of names for it.
 
-        ``is_element`` for the type of elements or scalars, ``is_known`` where the text is one.
+        ``name`` is that of a parameter for a type of elements.
         """
-        if is_element and not is_known:
-            return self.type
-        return None if text is None else _DISPATCHED.sub(self.type, text)
+        if text is None:
+            return None if _OF_FUNCTIONS.search(name) else self._type_for(name)
+        if source.types.element(text) is not None:
+            return text
+        if text.isidentifier() and text not in _classes(source):
+            return self._type_for(f"{name} {text}")
+        return self.within(text)
+
+    def within(self, text: str) -> str:
+        """A template's argument with this type in the place of what macros call it."""
+        return _DISPATCHED.sub(self.type, text)
+
+    def _type_for(self, names: str) -> str:
+        return _INTEGER if _OF_INDICES.search(names) else self.type
 
 
 def find_dispatched(node: Node | None, source: SourceSymbols) -> DispatchedType | None:
@@ -59,7 +78,7 @@ def find_dispatched(node: Node | None, source: SourceSymbols) -> DispatchedType 
 
 def _read(call: Node, source: SourceSymbols) -> DispatchedType | None:
     name = called_name(call)
-    if _MACRO.fullmatch(name) is None:
+    if _MACRO.fullmatch(name) is None or _OF_INDICES.search(name):
         return None
     text = " ".join((name, *_expanded(name, source)))
     kinds = (kind for words, kind in _TYPES if words.search(text) is not None)
@@ -80,9 +99,14 @@ def _expanded(name: str, source: SourceSymbols) -> list[str]:
     return texts
 
 
+def _classes(source: SourceSymbols) -> set[str]:
+    nodes = (*source.nodes["struct_specifier"], *source.nodes["class_specifier"])
+    return {syntax.child_text(each, "name") for each in nodes}
+
+
 def is_element(parameter: TemplateParameter, kernel: KernelSignature) -> bool:
     """Whether a template's parameter is a type of elements of arrays, or of scalars."""
     if parameter.kind not in {"typename", "class"}:
         return False
-    words = re.compile(rf"\b{re.escape(parameter.name)}\b(?!\s*<|::)")
-    return any(words.search(each.written) is not None for each in kernel.parameters)
+    word = re.compile(rf"\b{re.escape(parameter.name)}\b(?!\s*<|::)")
+    return any(word.search(each.written) is not None for each in kernel.parameters)

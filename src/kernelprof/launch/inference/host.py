@@ -601,11 +601,10 @@ def _resolve_template(
     resolved = []
     for each in kernel.template:
         text = template.get(each.name)
-        if dispatched is not None:
-            element = None if text is None else frame.source.types.element(text)
-            text = dispatched.resolve(
-                text, is_element=is_element(each, kernel), is_known=element is not None
-            )
+        if dispatched is not None and is_element(each, kernel):
+            text = dispatched.resolve(text, each.name, frame.source)
+        elif dispatched is not None and text is not None:
+            text = dispatched.within(text)
         if text is None:
             break
         number = None

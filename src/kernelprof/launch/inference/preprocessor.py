@@ -33,50 +33,66 @@ def required_defines(node: Node, name: str, roots: Sequence[Node]) -> list[str]:
     kernel as well, or they are the compiler's.
     """
     defined = _defined_names(roots)
-    names: list[str] = []
-    outer = node.parent
-    while outer is not None:
-        macro, alternative = _condition_name(outer), syntax.child(outer, "alternative")
-        is_chosen = re.search(rf"\b{re.escape(name)}\b", syntax.text(alternative)) is not None
-        if macro and not is_chosen and not macro.startswith("_") and macro not in defined:
-            names.append(macro)
-        outer = outer.parent
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    names = [
+        macro
+        for macro, alternative in _conditions(node)
+        if word.search(alternative) is None and macro not in defined
+    ]
     return list(dict.fromkeys(reversed(names)))
 
 
 def defines_of_macros(root: Node, headers: Sequence[Node]) -> list[str]:
     """Return the macros that headers ask for around the definitions of others that a source uses.
 
-    No file defines them: a build does.
+    No file defines them: a build does. Names that are declared or defined otherwise are left out.
     """
     defined = _defined_names([root, *headers])
+    functions = [
+        each
+        for each in syntax.walk(root)
+        if each.type == "function_definition" and is_device_function(each)
+    ]
     used = {
         syntax.text(node)
-        for function in syntax.walk(root)
-        if function.type == "function_definition" and is_device_function(function)
+        for function in functions
         for node in syntax.walk(function)
         if node.type == "identifier"
     }
-    names: dict[str, dict[str, None]] = {}
+    conditions: dict[str, list[tuple[str, str]]] = {}
     for header in headers:
         for node in syntax.walk(header):
             if node.type == "preproc_def" and (name := syntax.child_text(node, "name")) in used:
-                names[name] = dict.fromkeys(_conditions(node)) if name not in names else {}
+                around = list(_conditions(node))
+                conditions[name] = around if name not in conditions else []
+    for name in {name for tree in (root, *headers) for name in _declared(tree)}:
+        conditions.pop(name, None)
     return list(
         dict.fromkeys(
-            each for conditions in names.values() for each in conditions if each not in defined
+            macro
+            for name, around in conditions.items()
+            for macro, alternative in around
+            if macro not in defined and name not in alternative
         )
     )
 
 
-def _conditions(node: Node) -> Iterator[str]:
-    # The names that conditions around a node ask for
-    outer = node.parent
+def _declared(root: Node) -> Iterator[str]:
+    # What is no macro, or one of the source's own
+    for node in syntax.walk(root):
+        if node.type == "preproc_def" and syntax.same(node.parent, root):
+            yield syntax.child_text(node, "name")
+        yield syntax.text(declared_name(syntax.child(node, "declarator")))
+
+
+def _conditions(node: Node) -> Iterator[tuple[str, str]]:
+    """The macros without which a node is left out, each with the text of the other branch."""
+    inner, outer = node, node.parent
     while outer is not None:
-        name = _condition_name(outer)
-        if name is not None and not name.startswith("_"):
-            yield name
-        outer = outer.parent
+        macro, alternative = _condition_name(outer), syntax.child(outer, "alternative")
+        if macro and not macro.startswith("_") and not syntax.same(alternative, inner):
+            yield macro, syntax.text(alternative)
+        inner, outer = outer, outer.parent
 
 
 def _condition_name(node: Node) -> str | None:

@@ -44,7 +44,7 @@ from kernelprof.launch.inference.preprocessor import (
     undefined_macros,
 )
 from kernelprof.launch.inference.reach import Reach
-from kernelprof.launch.inference.rewriting import rewrite
+from kernelprof.launch.inference.rewriting import numbers_blocks_along_both, rewrite
 from kernelprof.launch.inference.symbols import (
     Element,
     SourceSymbols,
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from kernelprof.launch.inference.amounts import SizeExpr
     from kernelprof.launch.inference.evidence import GuessedMember, Usage
     from kernelprof.launch.inference.host import HostLaunch
-    from kernelprof.launch.signature import KernelSignature, Parameter
+    from kernelprof.launch.signature import DeclaredKernel, KernelSignature, Parameter
     from kernelprof.launch.source import SpecBlock
 
 
@@ -185,27 +185,14 @@ def infer_specification(
             hint="--force replaces it",
         )
     flags = _include_flags(path)
-    root, *headers = _parsed(source, path, flags)
-    declared = declared_kernels(root)
-    if not declared:
-        declared = [each for header in headers for each in declared_kernels(header)]
-    chosen = choose_kernel([one.kernel for one in declared], kernel, str(path), root)
-    if not chosen.readable:
-        raise InputError(
-            f"the signature of {chosen.name} cannot be read",
-            where=f"{path}:{chosen.line}",
-            hint="macros or #if between its parameters can cause this; write the specification by "
-            "hand (docs/launch-specification.md)",
-        )
-    node = next(one.node for one in declared if one.kernel is chosen)
-    required = required_defines(node, _plain(chosen.name), [root, *headers])
-    required += [each for each in defines_of_macros(root, headers) if each not in required]
-    guesses = guess(chosen, node, [root, *headers], kernel, required)
-    guesses.defines |= dict.fromkeys(required, 1)
-    if not quoted_includes(source):
-        parameters = [parameter.name for parameter in chosen.parameters]
-        macros = undefined_macros(root, node, parameters)
-        guesses.macros = [name for name in macros if name not in guesses.defines]
+    included_files, _ = local_includes(path, flags)
+    texts = [source, *map(read_header, included_files.values())]
+    chosen, declared, guesses = _read(texts, path, kernel)
+    has_axis_too_many = guesses.grid is None or "blocks_y" in guesses.sizes
+    if has_axis_too_many and numbers_blocks_along_both(source):
+        along_x = _read(texts, path, kernel, along_x=True)
+        if along_x[2].grid is not None and "blocks_y" not in along_x[2].sizes:
+            chosen, declared, guesses = along_x
     guesses.flags = flags
     if guesses.flags:
         guesses.why["flags"] = "folder of the included headers"
@@ -219,6 +206,34 @@ def infer_specification(
         guesses.reference = relative_version(against, path.parent)
         guesses.why["reference"] = "another version of the kernel"
     return SpecificationProposal(path, source, chosen, guesses, old, kernel)
+
+
+def _read(
+    texts: Sequence[str], path: Path, name: str | None, *, along_x: bool = False
+) -> tuple[KernelSignature, list[DeclaredKernel], Guesses]:
+    """The kernel of a name in a source and what it includes, all kernels, and the guesses."""
+    root, *headers = map(syntax.parse, rewrite(texts, along_x=along_x))
+    declared = declared_kernels(root)
+    if not declared:
+        declared = [each for header in headers for each in declared_kernels(header)]
+    chosen = choose_kernel([one.kernel for one in declared], name, str(path), root)
+    if not chosen.readable:
+        raise InputError(
+            f"the signature of {chosen.name} cannot be read",
+            where=f"{path}:{chosen.line}",
+            hint="macros or #if between its parameters can cause this; write the specification by "
+            "hand (docs/launch-specification.md)",
+        )
+    node = next(one.node for one in declared if one.kernel is chosen)
+    required = required_defines(node, _plain(chosen.name), [root, *headers])
+    required += [each for each in defines_of_macros(root, headers) if each not in required]
+    guesses = guess(chosen, node, [root, *headers], name, required)
+    guesses.defines |= dict.fromkeys(required, 1)
+    if not quoted_includes(texts[0]):
+        parameters = [parameter.name for parameter in chosen.parameters]
+        macros = undefined_macros(root, node, parameters)
+        guesses.macros = [each for each in macros if each not in guesses.defines]
+    return chosen, declared, guesses
 
 
 def _include_flags(path: Path) -> list[str]:
@@ -254,13 +269,6 @@ def _flags_for(path: Path, name: str) -> Iterator[str]:
                 yield f"-I{os.path.relpath(folder / each, parents[0])}"
         if here or (folder / ".git").exists():
             return
-
-
-def _parsed(source: str, path: Path, flags: Sequence[str]) -> list[Node]:
-    """The trees of a source and of what it includes."""
-    included_files, _ = local_includes(path, flags)
-    texts = [source, *map(read_header, included_files.values())]
-    return list(map(syntax.parse, rewrite(texts)))
 
 
 def _toml(kernel: KernelSignature, guesses: Guesses) -> str:

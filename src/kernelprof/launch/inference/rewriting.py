@@ -3,8 +3,7 @@
 Macros that stand for the head of a loop (``CUDA_KERNEL_LOOP(i, n) { ... }``) are calls to the
 grammar: the loop and its bound would not be seen. Nor would be what follows a macro that is a
 statement without a semicolon, a launch whose brackets are apart, and the number of a macro with a
-comment. A number of blocks along x and y (``blockIdx.x + blockIdx.y * gridDim.x``) is that of a
-grid along x as well.
+comment.
 """
 
 from __future__ import annotations
@@ -21,42 +20,62 @@ _CONTINUED: Final = re.compile(r"[ \t]*\\\n[ \t]*")
 _LOOP: Final = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]+(for[ \t]*\(.*)$", re.MULTILINE
 )
+_PRODUCT: Final = r"(?:blockIdx\.y\s*\*\s*gridDim\.x|gridDim\.x\s*\*\s*blockIdx\.y)"
 _NUMBER: Final = re.compile(
-    r"\(\s*blockIdx\.x\s*\+\s*(?:blockIdx\.y\s*\*\s*gridDim\.x|gridDim\.x\s*\*\s*blockIdx\.y)\s*\)"
-    r"|\(\s*(?:blockIdx\.y\s*\*\s*gridDim\.x|gridDim\.x\s*\*\s*blockIdx\.y)\s*\+\s*blockIdx\.x\s*\)"
+    rf"\(\s*(?:blockIdx\.x\s*\+\s*{_PRODUCT}|{_PRODUCT}\s*\+\s*blockIdx\.x)\s*\)"
 )
+"""The number of a block that counts along x and y."""
 _DEFINITION: Final = re.compile(
-    r"^([ \t]*#[ \t]*define\b[^\n\"'/]*(?:/(?!/)[^\n\"'/]*)*)//.*$", re.MULTILINE
+    r"^([ \t]*#[ \t]*define\b(?:[^\n\"'/]|/(?![/*])|/\*.*?\*/)*)//.*?(\\?)$", re.MULTILINE
 )
 """A macro's text with a comment, which the grammar takes for a part of it."""
-_SPLIT: Final = re.compile(r"<<[ \t]*<([^;{}]*?)>>[ \t]*>")
+_SPLIT: Final = re.compile(r"(?<!<)<<[ \t]+<(?!<)([^;{}]{0,400}?)>>[ \t]*>")
 """A launch as formatters for C++ write it: ``<< <8, 64 >> >``."""
 _DEFINED: Final = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])", re.MULTILINE)
-_ALONE: Final = re.compile(r"^([ \t]+)([A-Z][A-Z0-9_]*)[ \t]*$", re.MULTILINE)
+_ALONE: Final = re.compile(r"^([ \t]+)([A-Z][A-Z0-9_]*)[ \t]*$(?!\s*[,;)}\]])", re.MULTILINE)
 """A macro that stands alone on a line, indented as a statement is."""
 _FAR: Final = 2000
-"""Bytes before a macro, comments for the most part, in which a statement ends."""
-_COMMENT: Final = re.compile(r"/\*.*?\*/|//.*$", re.MULTILINE)
+"""Characters before a macro in which a statement ends, and that its arguments have at most."""
+_IN_A_ROW: Final = 3
+"""Macros that stand alone on lines one after the other."""
+_COMMENT: Final = re.compile(r"/\*[\s\S]*?\*/|//[^\n]*")
 
 
-def rewrite(texts: Sequence[str]) -> list[str]:
-    """Rewrite a source and what it includes; every line keeps its number."""
+def rewrite(texts: Sequence[str], *, along_x: bool = False) -> list[str]:
+    """Rewrite a source and what it includes; every line keeps its number.
+
+    ``along_x`` has blocks that are numbered along x and y numbered along x alone, which is the
+    same in a grid without a second dimension.
+    """
+    texts = [each.replace("\r\n", "\n") for each in texts]
     loops = _loop_macros(texts)
     defined = {name for text in texts for name in _DEFINED.findall(text)}
+    rewritten = []
+    for text in texts:
+        new = _DEFINITION.sub(r"\1\2", _SPLIT.sub(r"<<<\1>>>", text))
+        new = _expand_loops(new, loops)
+        for _ in range(_IN_A_ROW):
+            new = _without_statements(new, defined)
+        rewritten.append(_NUMBER.sub(_one_axis, new) if along_x else new)
+    return rewritten
 
-    def without_statement(match: re.Match[str]) -> str:
-        before = _COMMENT.sub("", match.string[max(0, match.start() - _FAR) : match.start()])
-        is_statement = match[2] in defined and before.rstrip().endswith((";", "{", "}"))
-        return match[1] if is_statement else match[0]
 
-    return [
-        _ALONE.sub(without_statement, _NUMBER.sub(_one_axis, _expand_loops(text, loops)))
-        for text in (_DEFINITION.sub(r"\1", _SPLIT.sub(r"<<<\1>>>", each)) for each in texts)
-    ]
+def numbers_blocks_along_both(text: str) -> bool:
+    """Whether a source numbers blocks along x and y, as in a grid along x."""
+    return _NUMBER.search(text) is not None
 
 
 def _one_axis(match: re.Match[str]) -> str:
-    return "blockIdx.x" + "\n" * match[0].count("\n")
+    return "(blockIdx.x" + "\n" * match[0].count("\n") + ")"
+
+
+def _without_statements(text: str, defined: set[str]) -> str:
+    def without(match: re.Match[str]) -> str:
+        before = _COMMENT.sub("", text[max(0, match.start() - _FAR) : match.start()])
+        is_statement = match[2] in defined and before.rstrip().endswith((";", "{", "}"))
+        return match[1] if is_statement else match[0]
+
+    return _ALONE.sub(without, text)
 
 
 def _loop_macros(texts: Iterable[str]) -> Macros:
@@ -90,9 +109,11 @@ def _substitute(text: str, values: Mapping[str, str]) -> str:
 
 
 def _arguments(text: str, at: int) -> tuple[list[str], int]:
-    """What stands in the parentheses that open there, and where they end."""
+    """What stands in the parentheses that open there, and where they end; nothing in a macro."""
     arguments, depth, begin = [], 0, at + 1
-    for place in range(at, len(text)):
+    for place in range(at, min(at + _FAR, len(text))):
+        if text[place] in ";\\":
+            break
         if text[place] in "([{":
             depth += 1
         elif text[place] in ")]}":

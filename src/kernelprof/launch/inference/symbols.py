@@ -211,10 +211,12 @@ class Types:
         for declaration in syntax.parts(body):
             if declaration.type != "field_declaration":
                 return None
-            kind = self.element(syntax.child_text(declaration, "type"))
             declared = declaration.children_by_field_name("declarator")
             counts = [_count_elements(each) for each in declared]
-            if kind is None or not counts or None in counts:
+            # Pointers may be to structures of this type.
+            plain = counts and None not in counts
+            kind = self.element(syntax.child_text(declaration, "type")) if plain else None
+            if kind is None:
                 return None
             members += [kind] * sum(each or 0 for each in counts)
         if not members:

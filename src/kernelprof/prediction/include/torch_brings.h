@@ -40,13 +40,21 @@ template <typename T> using opmath_type = typename OpMathType<T>::type;
 template <typename T, bool is_cuda> using acc_type = typename OpMathType<T>::type;
 } // namespace at
 
-template <typename T> T gpuAtomicAdd(T *address, T value) { return atomicAdd(address, value); }
-inline at::Half gpuAtomicAdd(at::Half *address, at::Half value) {
+template <typename T, typename U> T gpuAtomicAdd(T *address, U value) {
+    return atomicAdd(address, static_cast<T>(value));
+}
+template <typename U> long long gpuAtomicAdd(long long *address, U value) {
+    return atomicAdd(reinterpret_cast<unsigned long long *>(address), static_cast<long long>(value));
+}
+template <typename U> long gpuAtomicAdd(long *address, U value) {
+    return gpuAtomicAdd(reinterpret_cast<long long *>(address), value);
+}
+template <typename U> at::Half gpuAtomicAdd(at::Half *address, U value) {
     return atomicAdd(reinterpret_cast<__half *>(address), __float2half(value));
 }
-inline at::BFloat16 gpuAtomicAdd(at::BFloat16 *address, at::BFloat16 value) {
+template <typename U> at::BFloat16 gpuAtomicAdd(at::BFloat16 *address, U value) {
     return atomicAdd(reinterpret_cast<__nv_bfloat16 *>(address), __float2bfloat16(value));
 }
-template <typename T> void gpuAtomicAddNoReturn(T *address, T value) {
+template <typename T, typename U> void gpuAtomicAddNoReturn(T *address, U value) {
     gpuAtomicAdd(address, value);
 }

@@ -290,28 +290,18 @@ static void fill_set(struct metric_set *set, char *lines, const char *chip,
     }
 }
 
-/* Whether a set has a counter, by one of the names that a line has for it. */
-static int has_counter(const struct metric_set *set, const char *line, size_t length) {
-    for (size_t at = 0; at < set->count; at++) {
-        size_t own = strlen(set->names[at]);
-        for (const char *name = line; name + own <= line + length; name++)
-            if (strncmp(name, set->names[at], own) == 0 && (name == line || name[-1] == ' ') &&
-                (name + own == line + length || name[own] == ' '))
-                return 1;
+/* Whether sets before have all counters of the next one. */
+static int is_counted(void) {
+    const struct metric_set *next = &sets[set_count];
+    for (size_t at = 0; at < next->count; at++) {
+        int counted = 0;
+        for (size_t each = 0; each < set_count && !counted; each++)
+            for (size_t other = 0; other < sets[each].count && !counted; other++)
+                counted = strcmp(next->names[at], sets[each].names[other]) == 0;
+        if (!counted)
+            return 0;
     }
-    return 0;
-}
-
-/* Whether all counters of the lines are in sets that are filled. */
-static int is_counted(const char *lines) {
-    int all = 1;
-    for (size_t length; all && *lines != '\0'; lines += length + (lines[length] == '\n')) {
-        length = strcspn(lines, "\n");
-        all = 0;
-        for (size_t at = 0; !all && at < set_count; at++)
-            all = has_counter(&sets[at], lines, length);
-    }
-    return all;
+    return 1;
 }
 
 static void fill_sets(const char *chip, const uint8_t *available) {
@@ -321,10 +311,8 @@ static void fill_sets(const char *chip, const uint8_t *available) {
         next = end ? end + 2 : NULL;
         if (end != NULL)
             *end = '\0';
-        if (is_counted(lines))
-            continue;
         fill_set(&sets[set_count], lines, chip, available);
-        if (sets[set_count].count > 0)
+        if (!is_counted())
             set_count++;
     }
 }
