@@ -61,7 +61,7 @@ def test_most_name_what_was_measured(named: list[str | None]) -> None:
     )
     # The first answers of eight programs: 29, 12 and 14 of 55; of second runs: 54, 15 and 7 of 76;
     # of those with wider sets, mostly kernels that had no verdict before: 5, 10 and 14 of 29.
-    assert counted == {"same": 140, "other": 46, "open": 17}
+    assert counted == {"same": 139, "other": 46, "open": 18}
 
 
 def test_few_contradict_a_measurement_of_high_confidence(named: list[str | None]) -> None:

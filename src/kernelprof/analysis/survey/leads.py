@@ -374,6 +374,7 @@ def _keeps_memory_partly_busy(values: LeadValues, context: RuleContext) -> BoolA
 
 def _is_mostly_launched(values: LeadValues, context: RuleContext) -> BoolArray:
     brief = (values["duration"] < BRIEF_NS) & (values["waves_per_sm"] < FEW_WAVES)
+    brief &= _occupancy(values) >= HIGH_OCCUPANCY
     return brief & (context.units.top.low < BUSY_DRAM) & _has_units(values)
 
 
