@@ -119,6 +119,8 @@ def test_a_macro_that_instantiates_templates_of_the_host_is_left_out(compile_cu)
         "template <typename T> __global__ void scale(T* x) { *x *= 2; }\n"
         "template <typename T> void Layer<T>::run(const std::vector<T>& x) {}\n"
         "FOR_ALL(Layer);\nKERNELS(short);\n"
+        "#define FUNCTION(N) template <class T> void N(T* a) { CHECK_GT(*a, 0); }\n"
+        "FUNCTION(check)\n"
         "#define DEFINE(N) template <typename T> struct N { T operator()(T a) { return a; } };\n"
         "DEFINE(Same);\n__global__ void same(float* x) { *x = Same<float>()(*x); }\n"
     )

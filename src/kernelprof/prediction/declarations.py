@@ -28,8 +28,11 @@ _WITHOUT_NAMES: Final = re.compile(
 )
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _INSTANTIATES: Final = re.compile(r"\btemplate\b(?!\s*<)")
-INSTANTIATION: Final = "template class"
-"""Stands for an explicit instantiation among names."""
+_TEMPLATE: Final = re.compile(r"\btemplate\s*<[^<>]*>")
+_DECLARES: Final = re.compile(r"\b(struct|class|union|enum|constexpr|consteval|using|typedef)\b")
+"""Words of what device code may use of the host's."""
+HOST_TEMPLATE: Final = "template void"
+"""Stands among names for an explicit instantiation, and for a template of functions."""
 
 _CLASSES: Final = frozenset(("struct_specifier", "class_specifier", "union_specifier"))
 _BRANCHES: Final = frozenset(
@@ -90,7 +93,7 @@ def find_names(text: str) -> frozenset[str]:
 def find_macros(root: Node) -> dict[str, frozenset[str]]:
     """The macros that a source defines, with the names that each stands for.
 
-    :data:`INSTANTIATION` is among them where a template is instantiated.
+    :data:`HOST_TEMPLATE` is among them where a template is instantiated, or one of a function.
     """
     bodies: dict[str, frozenset[str]] = {}
     for node in syntax.walk(root):
@@ -98,10 +101,18 @@ def find_macros(root: Node) -> dict[str, frozenset[str]]:
             name = syntax.text(syntax.child(node, "name"))
             text = syntax.text(syntax.child(node, "value"))
             body = find_names(text)
-            if _INSTANTIATES.search(text) is not None:
-                body |= {INSTANTIATION}
+            if _is_of_host_templates(text):
+                body |= {HOST_TEMPLATE}
             bodies[name] = bodies.get(name, frozenset()) | body
     return bodies
+
+
+def _is_of_host_templates(text: str) -> bool:
+    # If no word of CUDA is in it
+    if _INSTANTIATES.search(text) is not None:
+        return True
+    body, templates = _TEMPLATE.subn(" ", text)
+    return templates > 0 and _DECLARES.search(body) is None
 
 
 def find_device_words(macro_bodies: Mapping[str, Collection[str]]) -> frozenset[str]:
@@ -117,9 +128,9 @@ def find_device_words(macro_bodies: Mapping[str, Collection[str]]) -> frozenset[
 def find_instantiations(
     macro_bodies: Mapping[str, Collection[str]], words: frozenset[str]
 ) -> frozenset[str]:
-    """The macros that instantiate templates of the host; ``words`` are the device's."""
+    """The macros that instantiate or define templates of the host; ``words`` are the device's."""
     hosts = {name: set(body) for name, body in macro_bodies.items() if name not in words}
-    macros = {INSTANTIATION}
+    macros = {HOST_TEMPLATE}
     while more := {name for name, body in hosts.items() if not macros.isdisjoint(body)} - macros:
         macros |= more
     return frozenset(macros)
