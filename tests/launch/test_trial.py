@@ -143,6 +143,7 @@ def test_one_slow_launch_moves_neither_median_nor_interval() -> None:
     assert slow.confidence_high_ns == plain.confidence_high_ns
 
 
+@settings(deadline=None)  # the first call loads SciPy
 @given(TIMES)
 def test_the_figures_stand_in_order(times) -> None:
     found = timing_facts(times, warm_up=0)
