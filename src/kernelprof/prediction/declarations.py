@@ -117,23 +117,27 @@ def _is_of_host_templates(text: str) -> bool:
 
 def find_device_words(macro_bodies: Mapping[str, Collection[str]]) -> frozenset[str]:
     """The words that make a declaration one for the device: those of CUDA, and macros of them."""
-    words = set(_SPACES)
-    while (
-        more := {name for name, body in macro_bodies.items() if not words.isdisjoint(body)} - words
-    ):
-        words |= more
-    return frozenset(words)
+    return _with_macros(_SPACES, macro_bodies)
 
 
 def find_instantiations(
     macro_bodies: Mapping[str, Collection[str]], words: frozenset[str]
 ) -> frozenset[str]:
     """The macros that instantiate or define templates of the host; ``words`` are the device's."""
-    hosts = {name: set(body) for name, body in macro_bodies.items() if name not in words}
-    macros = {HOST_TEMPLATE}
-    while more := {name for name, body in hosts.items() if not macros.isdisjoint(body)} - macros:
-        macros |= more
-    return frozenset(macros)
+    hosts = {name: body for name, body in macro_bodies.items() if name not in words}
+    return _with_macros({HOST_TEMPLATE}, hosts)
+
+
+def _with_macros(
+    names: Collection[str], macro_bodies: Mapping[str, Collection[str]]
+) -> frozenset[str]:
+    """Names, and the macros that stand for them, also by way of others."""
+    words = set(names)
+    while (
+        more := {name for name, body in macro_bodies.items() if not words.isdisjoint(body)} - words
+    ):
+        words |= more
+    return frozenset(words)
 
 
 def find_declarations(
