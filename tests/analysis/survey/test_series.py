@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from tests.support.surveys import trace
 
 from kernelprof.analysis.survey.answer import survey_program
 from kernelprof.analysis.survey.series import (
     Mixture,
     find_shift,
+    follow_smaller_grids,
+    group_alike,
     overlaps,
     sampled_capture,
     sampled_kernels,
 )
-from kernelprof.model.survey import from_bytes, to_bytes
+from kernelprof.model.survey import SampledKernel, from_bytes, to_bytes
 from kernelprof.model.trace import KERNELS, SampledSeries
 
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
@@ -111,6 +114,72 @@ def test_warps_are_sampled_where_no_counter_was() -> None:
     assert alone[name].waits == whole[name].waits
     assert alone[name].bottleneck is None  # none that goes by what units do
     assert sampled_kernels(replace(sampled, series=(), stalls={})) == {}
+
+
+WAVES = "launch__waves_per_multiprocessor"
+FULL = SampledKernel("at-limit", "integer-throughput", None, (), {WAVES: 36.1}, "low")
+OPEN = SampledKernel("inconclusive", None, None, (), {WAVES: 88.8})
+"""Two launches of ``md5hash`` of HeCBench: 98 % of the integer pipe, and without counters."""
+
+
+@pytest.mark.parametrize(
+    ("known", "threads", "waves", "expected"),
+    [
+        (FULL, 256, 88.8, "integer-throughput"),
+        (FULL, 128, 88.8, None),
+        (FULL, 256, 35.0, None),
+        (structs.replace(FULL, bottleneck="dram-bandwidth"), 256, 88.8, None),
+        (structs.replace(FULL, status="bottleneck"), 256, 88.8, None),
+        (structs.replace(FULL, metrics={WAVES: 0.9}), 256, 88.8, None),
+    ],
+    ids=["more-blocks", "other-block", "fewer-blocks", "memory", "not-full", "part-of-the-gpu"],
+)
+def test_a_kernel_without_counters_fills_the_pipe_that_fewer_of_its_blocks_fill(
+    known: SampledKernel, threads: int, waves: float, expected: str | None
+) -> None:
+    larger = structs.replace(OPEN, metrics={WAVES: waves})
+    key = ("md5hash", (93790, 1, 1), (256, 1, 1))
+    made = {("md5hash", (38147, 1, 1), (threads, 1, 1)): known, key: larger}
+    found = dict(follow_smaller_grids(made))
+    assert {each: (kernel.bottleneck, kernel.status) for each, kernel in found.items()} == (
+        {key: (expected, "at-limit")} if expected else {}
+    )
+    assert all("smaller grid 38147 x 1 x 1" in (each.reason or "") for each in found.values())
+
+
+def test_launches_of_almost_the_same_size_share_their_samples() -> None:
+    kinds = [
+        ("attention", (100, 2, 1), (128, 1, 1)),
+        ("attention", (109, 2, 1), (128, 1, 1)),
+        ("attention", (112, 2, 1), (128, 1, 1)),
+        ("attention", (100, 2, 1), (64, 1, 1)),
+        ("other", (100, 2, 1), (128, 1, 1)),
+        ("attention", (105, 2, 1), (128, 1, 1)),
+        ("attention", None, None),
+    ]
+    # The last but one takes twice as long: it has a wave more.
+    first, second, *rest = group_alike(kinds, np.array([2.0, 2.1, 2.1, 2.0, 2.0, 4.0, 1.0]))
+    assert first == second
+    assert len({first, *rest}) == 1 + len(rest)
+
+
+def test_samples_of_kernels_of_almost_the_same_size_are_those_of_one() -> None:
+    whole = trace("mixed")
+    known = sampled_kernels(whole)
+    # The later half of the launches with a few blocks more
+    more = tuple(
+        replace(each, grid=(x, y + 1, z) if y > 1 else (x + 1, y, z))
+        for each in whole.configurations
+        for x, y, z in (each.grid,)
+    )
+    rows = whole.kernels.copy()
+    rows["configuration"][len(rows) // 2 :] += len(more)
+    halves = replace(whole, kernels=rows, configurations=(*whole.configurations, *more))
+    found = sampled_kernels(halves)
+    assert len(found) == 2 * len(known)
+    for (name, _, _), each in found.items():
+        (same,) = (kernel for key, kernel in known.items() if key[0] == name)
+        assert each.units[0].value == pytest.approx(same.units[0].value, abs=0.01)
 
 
 def test_next_to_no_conflicts_are_known_from_the_wavefronts_beside_them() -> None:

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     Condition = Callable[[LeadValues, RuleContext], BoolArray]
 
-FILLED_WARPS: Final = 24.0
-"""Threads of an instruction from which divergence is not what fills a pipe."""
 BUSY_FMA: Final = 0.53
 """Of both halves of the FP32 pipe: integer multiplications keep the heavy one busy alone."""
 BUSY_ISSUE: Final = 0.7
@@ -58,7 +56,8 @@ MOST_SMS: Final = 0.92
 QUIET_OWN_L1: Final = 0.35
 """Use of L1 for anything but shared memory."""
 MANY_IDLE_LANES: Final = 20.0
-"""Threads of an instruction below which divergence is what a busy GPU is limited by."""
+"""Threads of an instruction below which divergence is what a busy GPU is limited by, and not what
+fills a pipe."""
 MOST_WAIT: Final = 0.75
 AT_REST: Final = 0.03
 """Of the peak of every unit: a GPU that is full of warps does next to nothing."""
@@ -191,7 +190,7 @@ def _has_few_blocks(values: LeadValues, context: RuleContext) -> BoolArray:
 
 
 def _has_full_warps(values: LeadValues) -> BoolArray:
-    rows: BoolArray = np.greater_equal(values["threads_per_instruction_predicated"], FILLED_WARPS)
+    rows: BoolArray = ~np.less(values["threads_per_instruction_predicated"], MANY_IDLE_LANES)
     return rows
 
 
@@ -328,6 +327,7 @@ def _leaves_tensor_cores_idle(values: LeadValues, context: RuleContext) -> BoolA
 def _has_idle_units(values: LeadValues, context: RuleContext) -> BoolArray:
     # Of kernels with many warps; scattered accesses would keep caches busy, or issue slots idle.
     in_order = (_l1(values) < QUIET_L1) & (values["l2_sectors"] < BUSY_L2)
+    in_order &= ~(np.fmax.reduce([_low(context, unit) for unit in PIPE_RULES]) >= FULL)
     return _fills_gpu(values) & in_order & _has_room(context) & _keeps_no_local_data(values)
 
 

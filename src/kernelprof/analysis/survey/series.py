@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from kernelprof.analysis.metrics.architectures import architecture, occupancy_facts
 from kernelprof.analysis.metrics.catalogue import column_of, load_metrics
@@ -19,7 +20,7 @@ from kernelprof.analysis.metrics.groups import NEAR_LIMIT
 from kernelprof.analysis.metrics.waste import WARP_SIZE
 from kernelprof.analysis.survey.leads import SAMPLED_LEADS
 from kernelprof.analysis.survey.owners import kernel_numbers
-from kernelprof.analysis.verdict.ranking import rank_bottlenecks
+from kernelprof.analysis.verdict.ranking import PIPE_RULES, rank_bottlenecks
 from kernelprof.model.capture import DEVICE_NAME, Capture, Launch, MetricColumn, Origin
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.model.evidence import Evidence
@@ -28,7 +29,7 @@ from kernelprof.model.survey import SampledKernel
 from sassim.occupancy import compute_occupancy, system_shared_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -96,6 +97,8 @@ LEAST_SELECTED: Final = 100
 
 MOST_WAITS: Final = 3
 
+_OF_PIPES: Final = {*PIPE_RULES.values(), "instruction-issue"}
+
 LATENCY: Final = "warp_cycles_per_instruction"
 
 _PREFIX: Final = re.compile(r"^\w+\.Triage\w*\.")
@@ -116,6 +119,10 @@ UNITS: Final = {
     "xu_pipe": "XU pipe",
 }
 """Utilizations that are shown of a sampled kernel."""
+
+ALIKE: Final = 1.1
+"""Ratio of blocks and times up to which launches of the same code count as one kernel. Our
+choice."""
 
 DIGITS: Final = 5
 """Significant digits of values that are kept."""
@@ -173,7 +180,36 @@ def sampled_kernels(trace: Trace) -> dict[KernelKey, SampledKernel]:
             waits=_longest(values),
             metrics=values,
         )
-    return made
+    return made | dict(follow_smaller_grids(made))
+
+
+def follow_smaller_grids(
+    made: Mapping[KernelKey, SampledKernel],
+) -> Iterator[tuple[KernelKey, SampledKernel]]:
+    """Kernels without counters whose code fills a pipe with fewer blocks, as it does with more."""
+    for (name, grid, block), each in made.items():
+        if each.bottleneck is not None or each.units:
+            continue
+        for (other, smaller, threads), sibling in made.items():
+            fills = sibling.status == Status.AT_LIMIT.value and sibling.bottleneck in _OF_PIPES
+            fills &= (other, threads) == (name, block)
+            if fills and 1.0 <= _waves(sibling) <= _waves(each):
+                size = " x ".join(map(str, smaller or ()))
+                yield (
+                    (name, grid, block),
+                    structs.replace(
+                        each,
+                        status=sibling.status,
+                        bottleneck=sibling.bottleneck,
+                        confidence=Confidence.LOW.value,
+                        reason=f"based on samples of the same kernel with the smaller grid {size}",
+                    ),
+                )
+                break
+
+
+def _waves(kernel: SampledKernel) -> float:
+    return _value_of(kernel.metrics, "waves_per_sm") or 0.0
 
 
 def _busiest(values: dict[str, float]) -> tuple[Evidence, ...]:
@@ -211,6 +247,8 @@ def sampled_capture(trace: Trace) -> Capture | None:
     """A capture with one row for each kernel that was sampled long enough; ``None`` without any.
 
     A row is a kernel in one launch configuration; counts are those of a launch of median length.
+    Configurations next to each other share their samples: a loop that generates text has one for
+    each token.
     """
     if not (trace.series or trace.stalls) or not len(trace.kernels):
         return None
@@ -221,16 +259,18 @@ def sampled_capture(trace: Trace) -> Capture | None:
     medians = np.zeros(len(kinds))
     medians[kernels] = [np.median(each) for each in of_kernel]
     fits: dict[str, Fit] = {}
+    alike = group_alike(kinds, medians)
     for series in _in_time(trace):
         rows = trace.kernels["device"] == series.device
-        parts = overlaps(series, trace.kernels[rows], numbers[rows], len(kinds))
+        groups = alike[numbers[rows]]
+        parts = overlaps(series, trace.kernels[rows], groups, int(alike.max()) + 1)
         for name, fit in _fit_series(series, parts):
             before = fits.get(name)
             fits[name] = fit if before is None else _better(before, fit)
     has_samples = np.zeros(len(kinds), bool)
     for name, fit in fits.items():
         if name != CYCLES:
-            has_samples |= np.isfinite(fit.values)
+            has_samples |= np.isfinite(fit.values[alike])
     has_samples[kernels] |= [
         any(_waits(_states(trace, each))) for each in trace.kernels[starts]["configuration"]
     ]
@@ -239,8 +279,34 @@ def sampled_capture(trace: Trace) -> Capture | None:
         return None
     firsts = starts[np.searchsorted(kernels, sampled)]
     return _capture(
-        trace, firsts, medians[sampled], {name: each.values[sampled] for name, each in fits.items()}
+        trace,
+        firsts,
+        medians[sampled],
+        {name: each.values[alike[sampled]] for name, each in fits.items()},
     )
+
+
+def group_alike(kinds: Sequence[KernelKey], medians: FloatArray) -> Array:
+    """The number of a group for each kernel: of the same name and block, and almost the same size.
+
+    Neither their blocks nor their times (``medians``) differ by more than :data:`ALIKE`, so that
+    they have as many waves.
+    """
+    sizes = [math.prod(grid or ()) for _, grid, _ in kinds]
+    by_code = [(name, block or ()) for name, _, block in kinds]
+    order = sorted(range(len(kinds)), key=lambda each: (by_code[each], medians[each]))
+    groups = np.zeros(len(kinds), np.int64)
+    first: int | None = None
+
+    def is_like(one: int, other: int) -> bool:
+        pairs = ((mine[one], mine[other]) for mine in (sizes, medians))
+        return all(max(pair) <= ALIKE * min(pair) for pair in pairs)
+
+    for each in order:
+        if first is None or by_code[each] != by_code[first] or not is_like(each, first):
+            first = each
+        groups[each] = first
+    return np.unique(groups, return_inverse=True)[1]
 
 
 def _in_time(trace: Trace) -> Iterator[SampledSeries]:

@@ -214,6 +214,13 @@ uint32_t configuration_id(struct configuration_row *row) {
     return id;
 }
 
+uint32_t configuration_count(void) {
+    pthread_mutex_lock(&number_lock);
+    uint32_t count = configurations.count;
+    pthread_mutex_unlock(&number_lock);
+    return count;
+}
+
 static void before_fork(void) {
     pthread_mutex_lock(&number_lock);
     pthread_mutex_lock(&file_lock);

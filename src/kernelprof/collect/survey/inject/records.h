@@ -189,6 +189,9 @@ uint32_t text_id(const char *text, size_t length);
 /* The number of a launch configuration, whose `id` is filled in. */
 uint32_t configuration_id(struct configuration_row *row);
 
+/* How many have been given. */
+uint32_t configuration_count(void);
+
 /* Whether there is a place to write to. */
 int recording(void);
 

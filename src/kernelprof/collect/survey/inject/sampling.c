@@ -1,19 +1,18 @@
 /* PM sampling of CUPTI: series of hardware counters, without serializing or repeating kernels; and
- * then PC sampling: what warps wait for, to the end of the program.
+ * then PC sampling (stalls.c), to the end of the program.
  *
- * PM sampling is done in bursts: the GPU writes a sample in 20 us, and decoding one takes ten times
- * as long. Sets of counters take turns, each with as many of its counters as the GPU counts at
- * once. PC sampling comes last because it does not end: cuptiPCSamplingDisable waits for locks that
- * a launching thread holds while it waits for CUPTI, and beside PM sampling it gives nothing. */
+ * PM sampling is done in bursts: the GPU writes a sample in 20 us, decoding one takes up to five
+ * times as long, and so does evaluating it, which is done during the next burst. Sets of counters
+ * take turns, each with as many of its counters as the GPU counts at once. */
 #define _GNU_SOURCE
 #include "sampling.h"
 #include "activity.h"
 #include "records.h"
+#include "stalls.h"
 
 #include <cupti.h>
 
 #if __has_include(<cupti_pmsampling.h>)
-#include <cupti_pcsampling.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
@@ -43,14 +42,10 @@ enum {
     MOST_DEVICES = 16,
     WAIT_S = 3,            /* for the last burst at the end */
     HOLD_MS = 2000,        /* that a process's first launch waits for a burst */
-    FIRST_MS = 150,        /* of its own time that a set is sampled; changing it takes 200 ms */
-    LAST_MS = 1900,        /* that the first set, which has most counters, is sampled once more */
-    STALL_PERIOD = 18,     /* 2^18 cycles: a million samples a second of a GPU with 132 SMs */
-    STALL_BYTES = 256 << 20, /* that the GPU has room for, half a minute of samples */
-    STALL_PCS = 8192,      /* instructions that are read at once */
-    MOST_STALLS = 64,
-    STALL_READ_MS = 200,   /* pause before the first reading; each is longer than the last */
-    STALL_PAUSE_MS = 3000,
+    FIRST_MS = 150,        /* that a set is sampled at first; changing it takes 200 ms */
+    LATER_MS = 500,        /* that it is sampled each time later */
+    SEEN_MS = 2500,        /* without a new kernel, after which PC sampling follows */
+    MOST_MS = 8000,        /* after which it follows in any case */
 };
 
 #define SAMPLING_FUNCTIONS(X)                                                                      \
@@ -76,12 +71,7 @@ enum {
     X(cuptiProfilerHostGetConfigImageSize)                                                         \
     X(cuptiProfilerHostGetConfigImage)                                                             \
     X(cuptiProfilerHostGetNumOfPasses)                                                             \
-    X(cuptiProfilerHostEvaluateToGpuValues)                                                        \
-    X(cuptiPCSamplingEnable)                                                                       \
-    X(cuptiPCSamplingSetConfigurationAttribute)                                                    \
-    X(cuptiPCSamplingGetNumStallReasons)                                                           \
-    X(cuptiPCSamplingGetStallReasons)                                                              \
-    X(cuptiPCSamplingGetData)
+    X(cuptiProfilerHostEvaluateToGpuValues)
 #define MEMBER(name) __typeof__(&name) name;
 static struct { SAMPLING_FUNCTIONS(MEMBER) } call;
 #undef MEMBER
@@ -95,8 +85,18 @@ struct metric_set {
     size_t count;
     uint8_t *config;
     size_t config_bytes;
-    uint8_t *image;
+    uint8_t *images[2]; /* of a burst, and of the one before that is evaluated meanwhile */
     size_t image_bytes;
+};
+
+struct burst {
+    struct metric_set *set;
+    uint8_t *image;
+    uint64_t ahead;     /* how far the wall clock is before that of all times */
+    double active;      /* nanoseconds in which the first counter, that of active SMs, counted */
+    int works;
+    int has_thread;
+    pthread_t thread;
 };
 
 static struct metric_set sets[MOST_SETS];
@@ -119,23 +119,23 @@ static int take(void *library) {
 }
 
 /* CUPTI tears down at exit what it has made by then, in the order of atexit: this comes first. */
-static void end_before_cupti(void) { atexit(end_sampling); }
+void end_before_cupti(void) { atexit(end_sampling); }
 
-static int is_ended(void) { return __atomic_load_n(&ended, __ATOMIC_ACQUIRE); }
+int is_ended(void) { return __atomic_load_n(&ended, __ATOMIC_ACQUIRE); }
 
 static void pause_ms(long milliseconds) {
     struct timespec time = {0, milliseconds * 1000000};
     nanosleep(&time, NULL);
 }
 
-static void pause_until_ended(long milliseconds) {
+void pause_until_ended(long milliseconds) {
     for (long passed = 0; passed < milliseconds && !is_ended(); passed++)
         pause_ms(1);
 }
 
 static int is_released(void) { return __atomic_load_n(&released, __ATOMIC_ACQUIRE); }
 
-static void *driver_function(const char *name) {
+void *driver_function(const char *name) {
     void *own = dlsym(RTLD_DEFAULT, name);
     void *driver = own ? NULL : dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     return driver ? dlsym(driver, name) : own;
@@ -317,6 +317,14 @@ static void fill_sets(const char *chip, const uint8_t *available) {
     }
 }
 
+static int clear_image(const struct metric_set *set, uint8_t *image) {
+    PARAMETERS(CUpti_PmSampling_CounterDataImage_Initialize, clear);
+    clear.pPmSamplingObject = sampler;
+    clear.counterDataSize = set->image_bytes;
+    clear.pCounterData = image;
+    return call.cuptiPmSamplingCounterDataImageInitialize(&clear) == CUPTI_SUCCESS;
+}
+
 static int configure(struct metric_set *set) {
     PARAMETERS(CUpti_PmSampling_SetConfig, to);
     to.pPmSamplingObject = sampler;
@@ -339,15 +347,13 @@ static int configure(struct metric_set *set) {
         call.cuptiPmSamplingGetCounterDataSize(&size) != CUPTI_SUCCESS)
         return 0;
     set->image_bytes = size.counterDataSize;
-    return set->image != NULL || (set->image = malloc(set->image_bytes)) != NULL;
-}
-
-static int clear_image(struct metric_set *set) {
-    PARAMETERS(CUpti_PmSampling_CounterDataImage_Initialize, clear);
-    clear.pPmSamplingObject = sampler;
-    clear.counterDataSize = set->image_bytes;
-    clear.pCounterData = set->image;
-    return call.cuptiPmSamplingCounterDataImageInitialize(&clear) == CUPTI_SUCCESS;
+    for (int at = 0; at < 2; at++) {
+        if (set->images[at] == NULL)
+            set->images[at] = malloc(set->image_bytes);
+        if (set->images[at] == NULL || !clear_image(set, set->images[at]))
+            return 0;
+    }
+    return 1;
 }
 
 static void name_series(struct metric_set *set) {
@@ -359,62 +365,58 @@ static void name_series(struct metric_set *set) {
 }
 
 /* What the first `count` counters of a set are in a sample; whether they could be evaluated. */
-static int evaluate(struct metric_set *set, size_t sample, size_t count, double *values) {
+static int evaluate(const struct burst *of, size_t sample, size_t count, double *values) {
     PARAMETERS(CUpti_Profiler_Host_EvaluateToGpuValues, to);
-    to.pHostObject = set->host;
-    to.pCounterDataImage = set->image;
-    to.counterDataImageSize = set->image_bytes;
+    to.pHostObject = of->set->host;
+    to.pCounterDataImage = of->image;
+    to.counterDataImageSize = of->set->image_bytes;
     to.rangeIndex = sample;
-    to.ppMetricNames = set->names;
+    to.ppMetricNames = of->set->names;
     to.numMetrics = count;
     to.pMetricValues = values;
     return call.cuptiProfilerHostEvaluateToGpuValues(&to) == CUPTI_SUCCESS;
 }
 
-/* Decodes and writes a burst, and adds to `active` the nanoseconds in which the first counter, that
- * of active SMs, counted. `ahead` is how far the wall clock is before that of all times: some
- * versions of CUPTI give samples in the clock of the activity records, others in the wall clock. */
-static int write_burst(struct metric_set *set, uint64_t ahead, double *active) {
-    PARAMETERS(CUpti_PmSampling_DecodeData, decode);
-    decode.pPmSamplingObject = sampler;
-    decode.pCounterDataImage = set->image;
-    decode.counterDataImageSize = set->image_bytes;
-    if (call.cuptiPmSamplingDecodeData(&decode) != CUPTI_SUCCESS)
-        return 0;
+/* Writes the samples of a burst and clears its image. Some versions of CUPTI give samples in the
+ * clock of the activity records, others in the wall clock. */
+static void *write_burst(void *burst) {
+    struct burst *of = burst;
+    struct metric_set *set = of->set;
+    of->works = 0;
     PARAMETERS(CUpti_PmSampling_GetCounterDataInfo, info);
-    info.pCounterDataImage = set->image;
+    info.pCounterDataImage = of->image;
     info.counterDataImageSize = set->image_bytes;
     if (call.cuptiPmSamplingGetCounterDataInfo(&info) != CUPTI_SUCCESS)
-        return 0;
+        return NULL;
     size_t row_bytes = sizeof(struct sample_row) + set->count * sizeof(double), samples = 0;
     int idle = 0, has_work = 0;
     char *rows = malloc(info.numCompletedSamples * row_bytes + 1);
     if (rows == NULL)
-        return 0;
+        return NULL;
     for (size_t at = 0; at < info.numCompletedSamples; at++) {
         PARAMETERS(CUpti_PmSampling_CounterData_GetSampleInfo, when);
         when.pPmSamplingObject = sampler;
-        when.pCounterDataImage = set->image;
+        when.pCounterDataImage = of->image;
         when.counterDataImageSize = set->image_bytes;
         when.sampleIndex = at;
         char *row = rows + samples * row_bytes;
         double values[MOST_METRICS];
         if (call.cuptiPmSamplingCounterDataGetSampleInfo(&when) != CUPTI_SUCCESS)
             continue;
-        /* Most samples of many programs are idle, and what all counters are takes 0.2 ms. */
-        idle = evaluate(set, at, 1, values) && values[0] == 0 ? idle + 1 : 0;
+        /* Most samples of many programs are idle, and what all counters are takes 0.05 ms. */
+        idle = evaluate(of, at, 1, values) && values[0] == 0 ? idle + 1 : 0;
         has_work |= idle == 0;
         int is_left_out = idle % EACH_IDLE > 1;
-        if (!is_left_out && !evaluate(set, at, set->count, values))
+        if (!is_left_out && !evaluate(of, at, set->count, values))
             continue;
         for (size_t left = 1; is_left_out && left < set->count; left++)
             values[left] = NAN;
-        uint64_t late = when.startTimestamp > ahead ? ahead : 0;
+        uint64_t late = when.startTimestamp > of->ahead ? of->ahead : 0;
         struct sample_row head = {when.startTimestamp - late, when.endTimestamp - late,
                                   (uint32_t)device, 0};
         /* The first of a burst begins when the one before ended. */
         if (values[0] > 0 && head.end - head.start < 10 * INTERVAL)
-            *active += (double)(head.end - head.start);
+            of->active += (double)(head.end - head.start);
         memcpy(row, &head, sizeof head);
         memcpy(row + sizeof head, values, set->count * sizeof(double));
         samples++;
@@ -422,12 +424,12 @@ static int write_burst(struct metric_set *set, uint64_t ahead, double *active) {
     if (has_work) /* a program can prepare for minutes */
         put(SAMPLE, (uint32_t)row_bytes, rows, samples * row_bytes);
     free(rows);
-    return 1;
+    of->works = clear_image(set, of->image);
+    return NULL;
 }
 
-static int burst(struct metric_set *set, double *active) {
-    if (!clear_image(set))
-        return 0;
+/* The GPU has written samples, which are decoded. */
+static int take_burst(struct burst *of) {
     PARAMETERS(CUpti_PmSampling_Start, start);
     start.pPmSamplingObject = sampler;
     if (call.cuptiPmSamplingStart(&start) != CUPTI_SUCCESS)
@@ -437,12 +439,27 @@ static int burst(struct metric_set *set, double *active) {
     pause_until_ended(BURST_MS);
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
-    uint64_t ahead = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec - now_ns();
+    of->ahead = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec - now_ns();
     PARAMETERS(CUpti_PmSampling_Stop, stop);
     stop.pPmSamplingObject = sampler;
-    if (call.cuptiPmSamplingStop(&stop) != CUPTI_SUCCESS)
-        return 0;
-    return write_burst(set, ahead, active);
+    PARAMETERS(CUpti_PmSampling_DecodeData, decode);
+    decode.pPmSamplingObject = sampler;
+    decode.pCounterDataImage = of->image;
+    decode.counterDataImageSize = of->set->image_bytes;
+    return call.cuptiPmSamplingStop(&stop) == CUPTI_SUCCESS &&
+           call.cuptiPmSamplingDecodeData(&decode) == CUPTI_SUCCESS;
+}
+
+static void begin_writing(struct burst *of) {
+    of->has_thread = pthread_create(&of->thread, NULL, write_burst, of) == 0;
+    if (!of->has_thread)
+        write_burst(of);
+}
+
+static void end_writing(struct burst *of) {
+    if (of->has_thread)
+        pthread_join(of->thread, NULL);
+    of->has_thread = 0;
 }
 
 /* Chooses what a device is sampled for. */
@@ -467,132 +484,73 @@ static int prepare(size_t number) {
     return set_count > 0;
 }
 
-/* Samples for a set until that has taken so much time, with pauses as long as the bursts if they are
- * to be `spread`; whether that can go on. */
-static int visit(struct metric_set *set, double milliseconds, int spread) {
+static void stop_set(void) {
+    PARAMETERS(CUpti_PmSampling_Disable, disable);
+    disable.pPmSamplingObject = sampler;
+    if (sampler != NULL)
+        call.cuptiPmSamplingDisable(&disable);
+    sampler = NULL;
+    end_before_cupti();
+}
+
+static int start_set(struct metric_set *set) {
     PARAMETERS(CUpti_PmSampling_Enable, enable);
     enable.deviceIndex = device;
     if (call.cuptiPmSamplingEnable(&enable) != CUPTI_SUCCESS)
         return 0;
     sampler = enable.pPmSamplingObject;
     end_before_cupti();
-    int works = configure(set);
-    if (works)
-        name_series(set);
-    for (double spent = 0; works && !is_ended() && spent < 1e6 * milliseconds;) {
-        double active = 0;
-        uint64_t begin = now_ns();
-        works = burst(set, &active);
-        double took = (double)(now_ns() - begin);
-        /* Time counts less the less the SMs work: the program may only load what it runs later. */
-        double busy = active / (1e6 * BURST_MS * LEAST_BUSY);
-        spent += took * (busy < 1 ? busy : 1);
-        if (spread)
-            pause_until_ended((long)(took / 1e6));
-    }
-    PARAMETERS(CUpti_PmSampling_Disable, disable);
-    disable.pPmSamplingObject = sampler;
-    call.cuptiPmSamplingDisable(&disable);
-    end_before_cupti();
-    return works;
-}
-
-static CUpti_PCSamplingData *new_stall_data(size_t reasons) {
-    CUpti_PCSamplingData *data = calloc(1, sizeof *data);
-    CUpti_PCSamplingPCData *each = calloc(STALL_PCS, sizeof *each);
-    CUpti_PCSamplingStallReason *counts = calloc(STALL_PCS * reasons, sizeof *counts);
-    if (data == NULL || each == NULL || counts == NULL)
-        return NULL;
-    data->size = sizeof *data;
-    data->collectNumPcs = STALL_PCS;
-    data->pPcData = each;
-    for (size_t at = 0; at < STALL_PCS; at++) {
-        each[at].size = sizeof *each;
-        each[at].stallReason = counts + at * reasons;
-    }
-    return data;
-}
-
-/* PC sampling of a context has begun: its data, and the texts of its stall reasons. */
-static CUpti_PCSamplingData *begin_stalls(CUcontext context, uint32_t *texts) {
-    CUpti_PCSamplingEnableParams enable = {CUpti_PCSamplingEnableParamsSize, NULL, context};
-    size_t reasons = 0;
-    CUpti_PCSamplingGetNumStallReasonsParams number = {
-        CUpti_PCSamplingGetNumStallReasonsParamsSize, NULL, context, &reasons};
-    if (call.cuptiPCSamplingEnable(&enable) != CUPTI_SUCCESS ||
-        call.cuptiPCSamplingGetNumStallReasons(&number) != CUPTI_SUCCESS || reasons == 0 ||
-        reasons > MOST_STALLS)
-        return NULL;
-    uint32_t indices[MOST_STALLS];
-    char names[MOST_STALLS][CUPTI_STALL_REASON_STRING_SIZE], *pointers[MOST_STALLS];
-    for (size_t at = 0; at < reasons; at++)
-        pointers[at] = names[at];
-    CUpti_PCSamplingGetStallReasonsParams name = {
-        CUpti_PCSamplingGetStallReasonsParamsSize, NULL, context, reasons, indices, pointers};
-    if (call.cuptiPCSamplingGetStallReasons(&name) != CUPTI_SUCCESS)
-        return NULL;
-    for (size_t at = 0; at < reasons; at++)
-        if (indices[at] < MOST_STALLS)
-            texts[indices[at]] = text_id(names[at], strlen(names[at]));
-    CUpti_PCSamplingData *rest = new_stall_data(reasons), *data = new_stall_data(reasons);
-    if (rest == NULL || data == NULL)
-        return NULL;
-    CUpti_PCSamplingConfigurationInfo to[4] = {
-        {.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD},
-        {.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON},
-        {.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE},
-        {.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER},
-    };
-    to[0].attributeData.samplingPeriodData.samplingPeriod = STALL_PERIOD;
-    to[1].attributeData.stallReasonData.stallReasonCount = reasons;
-    to[1].attributeData.stallReasonData.pStallReasonIndex = indices;
-    to[2].attributeData.hardwareBufferSizeData.hardwareBufferSize = STALL_BYTES;
-    to[3].attributeData.samplingDataBufferData.samplingDataBuffer = rest;
-    CUpti_PCSamplingConfigurationInfoParams all = {CUpti_PCSamplingConfigurationInfoParamsSize,
-                                                   NULL, context, 4, to};
-    return call.cuptiPCSamplingSetConfigurationAttribute(&all) == CUPTI_SUCCESS ? data : NULL;
-}
-
-static int write_stalls(CUcontext context, CUpti_PCSamplingData *data, const uint32_t *texts) {
-    CUpti_PCSamplingGetDataParams get = {CUpti_PCSamplingGetDataParamsSize, NULL, context, data};
-    struct stall_row rows[MOST_STALLS];
-    do {
-        if (call.cuptiPCSamplingGetData(&get) != CUPTI_SUCCESS)
-            return 0;
-        for (size_t at = 0; at < data->totalNumPcs; at++) {
-            CUpti_PCSamplingPCData *pc = &data->pPcData[at];
-            uint32_t function = text_id(pc->functionName, strlen(pc->functionName));
-            size_t count = 0;
-            for (size_t each = 0; each < pc->stallReasonCount && count < MOST_STALLS; each++) {
-                CUpti_PCSamplingStallReason *stall = &pc->stallReason[each];
-                if (stall->pcSamplingStallReasonIndex < MOST_STALLS)
-                    rows[count++] = (struct stall_row){
-                        pc->cubinCrc, pc->pcOffset, function,
-                        texts[stall->pcSamplingStallReasonIndex], stall->samples,
-                        (uint32_t)device};
-            }
-            put(STALL, sizeof rows[0], rows, count * sizeof rows[0]);
-        }
-    } while (data->remainingNumPcs > 0);
+    if (!configure(set))
+        return 0;
+    name_series(set);
     return 1;
 }
 
-/* Samples what warps wait for, to the end. */
-static void sample_stalls(void) {
-    CUresult (*retain)(CUcontext *, CUdevice) =
-        (CUresult(*)(CUcontext *, CUdevice))driver_function("cuDevicePrimaryCtxRetain");
-    CUcontext context = NULL;
-    uint32_t texts[MOST_STALLS] = {0};
-    if (retain == NULL || retain(&context, (CUdevice)device) != CUDA_SUCCESS)
-        return;
-    CUpti_PCSamplingData *data = begin_stalls(context, texts);
-    end_before_cupti();
-    int works = data != NULL;
-    for (long pause = STALL_READ_MS; works && !is_ended();) {
-        pause_until_ended(pause);
-        works = write_stalls(context, data, texts);
-        pause = pause * 2 < STALL_PAUSE_MS ? pause * 2 : STALL_PAUSE_MS;
+/* Of the time in which SMs work: how long PM sampling goes on, and since when no kernel was new. */
+static struct {
+    uint64_t until;
+    double milliseconds, without_new;
+    double busy; /* of the last burst, 0 to 1 */
+    uint32_t configurations;
+} progress;
+
+/* Adds the time until now. It counts less the less the SMs work: the program may only load what it
+ * runs later. */
+static void go_on(const struct burst *last) {
+    uint64_t now = now_ns();
+    double busy = last->active / (1e6 * BURST_MS * LEAST_BUSY);
+    if (last->set != NULL)
+        progress.busy = busy < 1 ? busy : 1;
+    double passed = (double)(now - progress.until) / 1e6 * progress.busy;
+    int is_new = configuration_count() != progress.configurations;
+    progress.until = now;
+    progress.configurations = configuration_count();
+    progress.milliseconds += passed;
+    progress.without_new = is_new ? 0 : progress.without_new + passed;
+}
+
+static int is_done(void) {
+    return is_ended() || progress.without_new > SEEN_MS || progress.milliseconds > MOST_MS;
+}
+
+/* Samples for so much time; whether it can go on. */
+static int sample_set(struct metric_set *set, double milliseconds) {
+    struct burst bursts[2] = {{.works = 1}, {.works = 1}};
+    int works = 1;
+    double until = progress.milliseconds + milliseconds;
+    for (int at = 0; works && !is_done() && progress.milliseconds < until; at = !at) {
+        struct burst *now = &bursts[at], *last = &bursts[!at];
+        *now = (struct burst){.set = set, .image = set->images[at]};
+        works = take_burst(now);
+        end_writing(last);
+        go_on(last);
+        works = works && last->works;
+        if (works)
+            begin_writing(now);
     }
+    end_writing(&bursts[0]);
+    end_writing(&bursts[1]);
+    return works;
 }
 
 static void sample(void) {
@@ -603,18 +561,30 @@ static void sample(void) {
         return;
     if (first != 0)
         prepared = prepare((size_t)first);
-    int works = prepared;
-    for (size_t at = 0; works && at < set_count && !is_ended(); at++) {
-        works = visit(&sets[at], FIRST_MS, 0);
-        /* A kernel can run for half a second and not again: the first set decides most. */
-        if (works && at > 0 && at + 1 < set_count && !is_ended())
-            works = visit(sets, FIRST_MS, 0);
+    /* A kernel can run for half a second and not again: the first set decides most. */
+    size_t turns[2 * MOST_SETS] = {0}, count = 1;
+    for (size_t at = 1; prepared && at < set_count; at++) {
+        if (at > 1)
+            count++;
+        turns[count++] = at;
     }
-    /* Kernels can follow one another for seconds. */
+    /* There and back: of what follows itself, no set is changed. */
+    struct metric_set *now = NULL;
+    int works = prepared;
+    progress.until = now_ns();
+    for (size_t turn = 0; works && !is_done(); turn++) {
+        size_t at = turn % count;
+        struct metric_set *next = &sets[turns[turn / count % 2 == 1 ? count - 1 - at : at]];
+        if (next != now) {
+            stop_set();
+            works = start_set(next);
+        }
+        now = next;
+        works = works && sample_set(now, turn < count ? FIRST_MS : LATER_MS);
+    }
+    stop_set();
     if (works && !is_ended())
-        works = visit(sets, LAST_MS, 1);
-    if (works && !is_ended())
-        sample_stalls();
+        sample_stalls(device);
 }
 
 static void *keep_sampling(void *nothing) {
@@ -625,7 +595,8 @@ static void *keep_sampling(void *nothing) {
 
 void begin_sampling(void *library) {
     const char *names = getenv("KERNELPROF_SURVEY_SERIES");
-    if (names == NULL || *names == '\0' || !take(library) || (wanted = strdup(names)) == NULL)
+    if (names == NULL || *names == '\0' || !take(library) || !take_stalls(library) ||
+        (wanted = strdup(names)) == NULL)
         return;
     owner = getpid();
     hold_launches();

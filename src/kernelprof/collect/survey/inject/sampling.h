@@ -8,4 +8,11 @@ void begin_sampling(void *library);
 /* Writes what is sampled until now, and ends. */
 void end_sampling(void);
 
+/* What the thread that samples needs: whether the program ends, a pause until it does, a function of
+ * the driver, and to end before what CUPTI has made by now. */
+int is_ended(void);
+void pause_until_ended(long milliseconds);
+void *driver_function(const char *name);
+void end_before_cupti(void);
+
 #endif
