@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     Condition = Callable[[LeadValues, RuleContext], BoolArray]
 
+FILLED_WARPS: Final = 23.0
+"""Threads of an instruction from which divergence is not what fills a pipe."""
 BUSY_FMA: Final = 0.53
 """Of both halves of the FP32 pipe: integer multiplications keep the heavy one busy alone."""
 BUSY_ISSUE: Final = 0.7
@@ -56,8 +58,7 @@ MOST_SMS: Final = 0.92
 QUIET_OWN_L1: Final = 0.35
 """Use of L1 for anything but shared memory."""
 MANY_IDLE_LANES: Final = 20.0
-"""Threads of an instruction below which divergence is what a busy GPU is limited by, and not what
-fills a pipe."""
+"""Threads of an instruction below which divergence is what a busy GPU is limited by."""
 MOST_WAIT: Final = 0.75
 AT_REST: Final = 0.03
 """Of the peak of every unit: a GPU that is full of warps does next to nothing."""
@@ -190,7 +191,7 @@ def _has_few_blocks(values: LeadValues, context: RuleContext) -> BoolArray:
 
 
 def _has_full_warps(values: LeadValues) -> BoolArray:
-    rows: BoolArray = ~np.less(values["threads_per_instruction_predicated"], MANY_IDLE_LANES)
+    rows: BoolArray = ~np.less(values["threads_per_instruction_predicated"], FILLED_WARPS)
     return rows
 
 
