@@ -269,3 +269,33 @@ def test_sources_as_people_write_them_are_predicted(
     (specification,) = (each["inferred"]["specification"] for each in found["captures"])
     assert (specification["kernel"], specification["grid"]) == ("k", [grid])
     assert len(found["kernels"]) == 1
+
+
+def test_what_does_not_compile_is_said_before_what_is_not_known(kernelprof, kernel_cu) -> None:
+    path = kernel_cu(
+        "#include <glm/glm.hpp>\n"
+        "__device__ float size_of(glm::vec3 p) { return p.x; }\n"
+        f"__global__ void shift(const int* at, float* y) {{ {LINE} y[at[at[i]]] = size_of(i); }}\n"
+    )
+    done = kernelprof(f"diagnose {path} --predict", status=2, err="the kernel does not compile")
+    assert 'flags = ["-IFOLDER"]' in done.err
+    assert "<glm/glm.hpp>" in done.err
+    kernelprof(f"init {path}", err="kernelprof: ")
+    assert 'name = "at"' in path.read_text()
+
+
+def test_a_kernel_with_accessors_of_pytorch_is_predicted(kernelprof, kernel_cu) -> None:
+    path = kernel_cu(
+        "#include <torch/extension.h>\n"
+        "__global__ void twice(const torch::PackedTensorAccessor32<float, 2> x,\n"
+        "    torch::PackedTensorAccessor32<float, 2> y) {\n"
+        f"  {LINE} if (i < x.size(1)) y[blockIdx.y][i] = 2 * x[blockIdx.y][i]; }}\n"
+        "torch::Tensor run(torch::Tensor x) { auto y = torch::empty_like(x);\n"
+        "  const auto rows = x.size(0), columns = x.size(1);\n"
+        "  twice<<<dim3((columns + 255) / 256, rows), 256>>>(\n"
+        "    x.packed_accessor32<float, 2>(), y.packed_accessor32<float, 2>()); return y; }\n"
+    )
+    (found,) = kernelprof.json(f"diagnose {path} --predict")["captures"]
+    assert found["inferred"]["remarks"] == []
+    verdict = found["kernels"][0]["verdict"]
+    assert (verdict["bottleneck"], verdict["status"]) == ("dram-bandwidth", "at-limit")

@@ -161,6 +161,36 @@ def test_a_length_that_larger_sizes_contradict_is_asked_for(completed) -> None:
     )
 
 
+PADDED = """
+__global__ void speed(int padded, float* flow, float* areas, float* steps) {
+    int i = blockDim.x * blockIdx.x + threadIdx.x;
+    float sum = 0;
+    for (int part = 0; part < 5; ++part) sum += flow[i + part * padded];
+    steps[i] = sum / areas[i];
+}
+int main() {
+    int n = 100000, padded = 192 * (n / 192 + min(1, n % 192));
+    float *flow, *areas, *steps;
+    speed<<<padded / 192, 192>>>(padded, flow, areas, steps);
+}
+"""
+
+
+def test_a_length_that_one_case_more_contradicts_fits_that_too(completed) -> None:
+    """As ``euler3d`` of Rodinia, whose first cases are all multiples of a block."""
+    proposal = completed(PADDED)
+    guesses = proposal.guesses
+    assert proposal.blanks() == ()
+    assert guesses.check_sizes["n"] % 192
+    length = guesses.arrays["flow"].length
+    assert [length.value({**guesses.sizes, "n": n}) for n in (192, 193, 100_000)] == [
+        5 * 192,
+        5 * 384,
+        5 * 192 * 521,
+    ]
+    assert not guesses.remarks
+
+
 HISTOGRAM = """
 __global__ void histogram(const unsigned* data, unsigned* bins, int n, int nbins) {
     extern __shared__ unsigned local[];

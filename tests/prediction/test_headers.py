@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.few import part_of
 
+from kernelprof.launch.build.compilation import CompileError
 from sassim.disassembler import disassemble
 
 BROUGHT = """\
@@ -107,6 +108,48 @@ def test_device_code_has_the_numbers_of_pytorch_whose_headers_are_not_there(
     listing = disassemble(done.cubin, toolchain.nvdisasm)
     assert "REDG.E.ADD.F32.FTZ.RN" in listing
     assert "CAS" in listing  # of halves
+
+
+def test_lanes_exchange_values_as_with_pytorch_whose_headers_are_not_there(
+    compile_cu, toolchain
+) -> None:
+    done = compile_cu(
+        "#include <ATen/cuda/DeviceUtils.cuh>\n"
+        "__global__ void k(at::Half* x, float* y, double* z) { int t = threadIdx.x;\n"
+        "  x[t] = WARP_SHFL_XOR(x[t], 1); y[t] = WARP_SHFL(y[t], 0, 16);\n"
+        "  z[t] = WARP_SHFL_DOWN(z[t], 2); if (WARP_BALLOT(y[t] > 0)) z[t] = 0; }\n"
+    )
+    assert done.cubin
+    listing = disassemble(done.cubin, toolchain.nvdisasm)
+    counts = {kind: listing.count(kind) for kind in ("SHFL.BFLY", "SHFL.IDX", "SHFL.DOWN")}
+    assert counts == {"SHFL.BFLY": 1, "SHFL.IDX": 1, "SHFL.DOWN": 2}  # a double takes two
+    assert "VOTE.ANY" in listing
+
+
+def test_headers_that_are_not_there_may_have_brought_whole_numbers(compile_cu) -> None:
+    source = "__global__ void k(uint32_t* x, int64_t* y) { x[0] = sizeof(uint8_t) + y[0]; }\n"
+    assert compile_cu(f"#include <torch/extension.h>\n{source}").cubin
+    with pytest.raises(CompileError, match='"uint32_t" is undefined'):
+        compile_cu(source)
+
+
+def test_words_of_gcc_are_those_of_the_language(compile_cu) -> None:
+    source = '__global__ void k(int* x) { __asm__ __volatile__("membar.gl;"); x[0] = 1; }\n'
+    assert compile_cu(source).cubin
+
+
+def test_constants_made_of_others_are_known_as_to_nvcc(compile_cu, tmp_path) -> None:
+    (tmp_path / "scale.h").write_text(
+        "const float scale = 1.23f;\nstatic const double inverse = 1.0 / scale;\n"
+        "namespace { const float half = scale / 2, whole = 2 * half; }\n"
+        "const int count = 3;\n"
+    )
+    done = compile_cu(
+        '#include "scale.h"\n'
+        "__global__ void k(float* x) {\n"
+        "  const float y = x[1]; x[0] = y * inverse + whole * count; }\n"
+    )
+    assert done.cubin
 
 
 def test_a_macro_that_instantiates_templates_of_the_host_is_left_out(compile_cu) -> None:

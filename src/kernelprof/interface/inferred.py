@@ -164,6 +164,8 @@ def _refuse_blanks(proposal: SpecificationProposal) -> None:
     blanks = proposal.blanks()
     if not blanks:
         return
+    if proposal.guesses.refused is not None:
+        raise proposal.guesses.refused
     name = proposal.kernel.name
     trouble = proposal.guesses.trouble
     hint = _filling_in(proposal.path, proposal.requested_kernel)

@@ -29,12 +29,23 @@ if TYPE_CHECKING:
 
 _BROUGHT_BY_NVCC: Final = "nvcc_brings.h"
 _BROUGHT_BY_TORCH: Final = "torch_brings.h"
-_OF_TORCH: Final = re.compile(r"\b(at|c10)::(Half|BFloat16|acc_type|opmath_type)\b|\bgpuAtomicAdd")
-_OWN_OF_TORCH: Final = re.compile(r"\bnamespace\s+(at|c10)\b|\bgpuAtomicAdd\w*\s*\([^;]*\)\s*\{")
+_OF_TORCH: Final = re.compile(
+    r"\b(at|c10)::(Half|BFloat16|acc_type|opmath_type)\b|\bgpuAtomicAdd|\bWARP_(SHFL|BALLOT|ANY)"
+    r"|\b\w*PackedTensorAccessor"
+)
+_OWN_OF_TORCH: Final = re.compile(
+    r"(?<!using )\bnamespace\s+(at|c10|torch)\b|\b(?:gpuAtomicAdd|WARP_SHFL)\w*\s*\([^;]*\)\s*\{"
+)
 """Where a source declares itself what would be brought."""
+_FIXED_WIDTH: Final = "stdint.h"
+_OF_FIXED_WIDTH: Final = re.compile(r"\bu?int(?:8|16|32|64)_t\b")
+_WITH_FIXED_WIDTH: Final = re.compile(r"#\s*include\s*[<\"](?:cuda/std/)?c?stdint")
 
-_AS_NVCC: Final = ("--define-macro=__linux__=1", "--define-macro=__unix__=1")
-"""What the host's compiler defines and sources ask for."""
+_AS_NVCC: Final = (
+    *("--define-macro=__linux__=1", "--define-macro=__unix__=1"),
+    *("--define-macro=__asm__=asm", "--define-macro=__volatile__=volatile"),
+)
+"""What the host's compiler defines or takes for a keyword, and NVRTC does not."""
 
 _FOR_THE_HOST: Final = frozenset(
     (
@@ -163,9 +174,13 @@ class DeviceCompiler:
     ) -> CompilerResult:
         brought = [name for name in BROUGHT if name in code.headers]
         texts = (code.source, *code.headers.values())
-        lacks_torch = code.missing and any(map(_OF_TORCH.search, texts))
-        if lacks_torch and not any(map(_OWN_OF_TORCH.search, texts)):
-            brought.insert(0, _BROUGHT_BY_TORCH)
+        for name, used, own in (
+            (_BROUGHT_BY_TORCH, _OF_TORCH, _OWN_OF_TORCH),
+            (_FIXED_WIDTH, _OF_FIXED_WIDTH, _WITH_FIXED_WIDTH),
+        ):
+            lacks = code.missing and any(map(used.search, texts))
+            if lacks and not any(map(own.search, texts)):
+                brought.insert(0, name)
         lines = [f"#include <{name}>\n" for name in (_BROUGHT_BY_NVCC, *brought)]
         expression = self.kernel if "<" in self.kernel else None
         source = "".join(lines) + code.source

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import KernelprofError, MissingToolError
+from kernelprof.launch.build.compilation import CompileError
 from kernelprof.launch.check.arrays import count_poison
 from kernelprof.launch.check.references import BUILTINS, BadFunctionError
 from kernelprof.launch.inference import amounts, extents
@@ -102,6 +103,8 @@ def complete_specification(
     except _ShortError as error:
         guesses.remarks.append(error.what)
     except (KernelprofError, SassimError) as error:
+        if isinstance(error, CompileError):
+            guesses.refused = error
         first = error.what.strip().splitlines()[0]
         guesses.remarks.append(f"the inferred launch was not tested: {first}")
 
@@ -162,6 +165,8 @@ class _Completing:
         self._cases = list(_make_cases(self._guesses))
         self._poisoned: list[str] = []
         self._reached_cases: list[ReachedCase] = []
+        self._longer: list[ReachedCase] = []
+        """Cases that left an array whose length was seen in the others."""
         self._tried: dict[str, set[str]] = {}
         """Lengths of arrays that were too short."""
 
@@ -292,8 +297,13 @@ class _Completing:
             array.length = length
             array.why = f"{_FITTED} {len(ends)} small test launches"
 
-    def _run_with_room(self, run: Callable[[], object]) -> None:
-        """Run something; arrays whose length was seen in small cases may turn out to be longer."""
+    def _run_with_room(
+        self, run: Callable[[], object], reach: Callable[[Sequence[str]], ReachedCase]
+    ) -> None:
+        """Run something; arrays whose length was seen in small cases may turn out to be longer.
+
+        ``reach`` tells how far the same goes where such arrays have no end.
+        """
         while True:
             try:
                 run()
@@ -303,16 +313,24 @@ class _Completing:
                 array = self._guesses.arrays.get(name or "")
                 if array is None or not array.why.startswith(_FITTED):
                     raise
-                self._lengthen(array)
+                self._lengthen(array, reach)
             else:
                 return
 
-    def _lengthen(self, array: GuessedArray) -> None:
-        """Take the length of another array, which is most likely indexed the same way."""
-        guesses, ends = self._guesses, _reached_ends(array, self._reached_cases)
+    def _lengthen(self, array: GuessedArray, reach: Callable[[Sequence[str]], ReachedCase]) -> None:
+        """Find a length for one case more, else take that of an array indexed the same way."""
+        guesses = self._guesses
         tried = self._tried.setdefault(array.name, set())
         assert array.length is not None  # it was known, and left
         tried.add(array.length.text)
+        fitted = [each.name for each in guesses.arrays.values() if each.why.startswith(_FITTED)]
+        with suppress(FaultError, TooLongError):
+            self._longer.append(reach(fitted))
+        ends = _reached_ends(array, [*self._reached_cases, *self._longer])
+        length = fit_length(ends, _list_factors(guesses))
+        if length is not None and length.text not in tried:
+            array.length, array.why = length, f"{_FITTED} {len(ends)} small test launches"
+            return
         longer = [
             (other.length.value(guesses.sizes), other.name, other.length)
             for other in guesses.arrays.values()
@@ -340,7 +358,7 @@ class _Completing:
                 "sizes: the grid or the argument values may be wrong"
             )
         with suppress(TooLongError):
-            self._run_with_room(self._run_corners)
+            self._run_with_room(self._run_corners, self._reach_corners)
 
     def _choose_check_sizes(self) -> None:
         """Choose check sizes that are no multiples of a block, as far as the kernel is right there.
@@ -377,17 +395,21 @@ class _Completing:
 
     def _find_problem(self, sizes: Sizes) -> str | None:
         """What is wrong with the kernel at these check sizes, which become those of the guess."""
-        self._guesses.check_sizes = sizes
+        guesses = self._guesses
+        guesses.check_sizes = sizes
+        before = {name: (each.length, each.why) for name, each in guesses.arrays.items()}
         try:
-            self._run_check()
-        except (FaultError, LaunchError) as error:
+            self._run_with_room(self._run_check, self._reach_check)
+        except (FaultError, LaunchError, _ShortError) as error:
+            for name, (length, why) in before.items():
+                guesses.arrays[name].length, guesses.arrays[name].why = length, why
             return " ".join(error.what.split())
         return None
 
     def _refuse_wrong(self) -> None:
         """Refuse what goes wrong; a reference that the result contradicts is taken back."""
         try:
-            self._run_with_room(self._run_check)
+            self._run_with_room(self._run_check, self._reach_check)
         except WrongResultError as error:
             reference = self._probe.spec.reference
             if is_version(reference):  # the kernel is wrong, not what is said of it
@@ -403,7 +425,15 @@ class _Completing:
 
     def _run_corners(self) -> None:
         self._probe.respecify(self._proposal.toml)
-        self._probe.corners(_SECONDS)
+        self._probe.corners((), seconds=_SECONDS)
+
+    def _reach_corners(self, unknown: Sequence[str]) -> ReachedCase:
+        reached = self._probe.corners(unknown, seconds=_SECONDS)
+        return dict(self._guesses.sizes), reached
+
+    def _reach_check(self, unknown: Sequence[str]) -> ReachedCase:
+        case = dict(self._guesses.check_sizes)
+        return case, self._probe.reached(case, unknown, {}, seconds=_SECONDS)
 
     def _run_check(self) -> None:
         """Run the check; a guessed reference that does not fit the arrays is taken back."""

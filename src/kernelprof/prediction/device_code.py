@@ -49,6 +49,9 @@ _GRAPHICS: Final = frozenset(
 )
 """Headers of the toolkit that include those of libraries for graphics, all for the host."""
 
+_NUMBER: Final = re.compile(rb"(?:static\s+)?(const)\s+(?:float|double)\s+\w+\s*=")
+"""A constant, whose value the device needs and nvcc knows, but NVRTC only of a ``constexpr``."""
+
 _OF_STD: Final = re.compile(rb"\busing\s+namespace\s+std\b")
 """After it, nobody sees which names are those of C++."""
 
@@ -251,7 +254,9 @@ class _Writer:
             for node, name in _includes(file.root)
             if (line := self._include(file, node, name)) is not None
         ]
-        for start, end, line in reversed(changes):
+        numbers = [_NUMBER.match(file.data, each.start, each.end) for each in file.declared]
+        changes += [(*each.span(1), "constexpr") for each in numbers if each is not None]
+        for start, end, line in sorted(changes, reverse=True):
             if data[start:end].strip():
                 ended = b"\n" if data[start:end].endswith(b"\n") else b""
                 data[start:end] = line.encode() + ended

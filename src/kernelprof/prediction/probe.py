@@ -29,7 +29,7 @@ from sassim.sanitizer.watchdog import Watchdog
 from sassim.simulator import run_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from kernelprof.prediction.binding import BoundLaunch
@@ -133,16 +133,11 @@ class Probe:
         length before its beginning or without end, and what else the machine raises.
         """
         deadline = time.process_time() + seconds
-        elements = dict.fromkeys(unknown, _FIRST_ELEMENTS)
-        while True:
-            try:
-                return self._once(sizes, elements, limits, deadline)
-            except OutOfBoundsError as error:
-                grown = [n for n, count in elements.items() if count < _MOST_ELEMENTS]
-                if not grown or error.space != "global" or " before " in error.diagnosis:
-                    raise
-                for name in grown:
-                    elements[name] *= _GROWS
+
+        def once(elements: Mapping[str, int]) -> ReachedBytes:
+            return self._once(sizes, elements, limits, deadline)
+
+        return _grow(unknown, once)
 
     def _once(
         self,
@@ -194,15 +189,38 @@ class Probe:
         observer = ObserverGroup((reaching, Watchdog(_MOST_INSTRUCTIONS)))
         run_blocks(bound.launch, observer, slice_program(self.code) if brief else None)
 
-    def corners(self, seconds: float) -> None:
-        """Run the first, the last and a middle block at the real sizes, as they are specified."""
-        bound = self.bound(self.spec.sizes, {}, {})
-        blocks = math.prod(bound.resolved.grid)
-        numbers = sorted({0, blocks // 2, blocks - 1})
-        if bound.resolved.cluster is None:
-            observer = _Reaching(time.process_time() + seconds)
+    def corners(self, unknown: Sequence[str], *, seconds: float) -> ReachedBytes:
+        """As :meth:`reached`, of the first, the last and a middle block at the real sizes."""
+        deadline = time.process_time() + seconds
+
+        def once(elements: Mapping[str, int]) -> ReachedBytes:
+            bound = self.bound(self.spec.sizes, elements, {})
+            if bound.resolved.cluster is not None:
+                return {}
+            blocks = math.prod(bound.resolved.grid)
+            numbers = sorted({0, blocks // 2, blocks - 1})
+            observer = _Reaching(deadline)
             try:
                 Interpreter(bound.launch, numbers, observer, slice_program(self.code)).run()
             except _LEFT_OUT:
                 bound.launch.memory.begin_anew()
                 Interpreter(bound.launch, numbers, observer).run()
+            return observer.reached
+
+        return _grow(unknown, once)
+
+
+def _grow(
+    unknown: Sequence[str], once: Callable[[Mapping[str, int]], ReachedBytes]
+) -> ReachedBytes:
+    """Run with so many elements of unknown arrays as nothing leaves."""
+    elements = dict.fromkeys(unknown, _FIRST_ELEMENTS)
+    while True:
+        try:
+            return once(elements)
+        except OutOfBoundsError as error:
+            grown = [n for n, count in elements.items() if count < _MOST_ELEMENTS]
+            if not grown or error.space != "global" or " before " in error.diagnosis:
+                raise
+            for name in grown:
+                elements[name] *= _GROWS

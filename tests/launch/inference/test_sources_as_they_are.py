@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -345,3 +346,94 @@ def test_a_structure_that_points_to_its_own_type_is_asked_for(tmp_path) -> None:
     path = tmp_path / "k.cu"
     path.write_text(text, encoding="utf-8")
     assert infer_specification(path).blanks() == ("type of p", "shape of p")
+
+
+ACCESSORS = """
+#include <torch/extension.h>
+template <typename scalar_t> __global__ void gates(
+    const torch::PackedTensorAccessor32<scalar_t, 3, torch::RestrictPtrTraits> in,
+    torch::PackedTensorAccessor<scalar_t, 2, torch::RestrictPtrTraits, size_t> out,
+    const torch::PackedTensorAccessor64<int64_t, 2> rays, int n) {
+  const int row = blockIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x;  // not all of in
+  if (c < in.size(2) && row < n)
+    out[row][c] = in[row][0][c] * in[row]
+        [2][c] + rays[row][1];
+}
+torch::Tensor run(torch::Tensor weights, torch::Tensor rays) {
+  const auto batch = rays.size(0), width = weights.size(1);
+  auto in = torch::matmul(weights, weights).reshape({batch, 3, width});
+  auto out = torch::zeros_like(torch::empty({batch, width}, weights.options()));
+  auto held = rays.packed_accessor64<int64_t, 2>();
+  AT_DISPATCH_FLOATING_TYPES(in.scalar_type(), "gates", ([&] {
+    gates<scalar_t><<<dim3((width + 255) / 256, batch), 256>>>(
+        in.packed_accessor32<scalar_t, 3, torch::RestrictPtrTraits>(),
+        out.packed_accessor<scalar_t, 2, torch::RestrictPtrTraits, size_t>(), held, batch);
+  }));
+}
+"""
+
+
+def test_an_accessor_of_pytorch_is_its_structure(tmp_path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text(ACCESSORS)
+    toml = infer_specification(path).toml
+    arguments = tomllib.loads(toml)["arguments"]
+    assert [each["name"] for each in arguments] == [
+        *("in", "in__data", "out", "out__data", "rays", "rays__data", "n"),
+    ]
+    assert arguments[0]["members"] == [
+        {"name": "data_", "of": "in__data"},
+        {"name": "sizes_", "type": "int32", "values": ["batch", "3", "width"]},
+        {"name": "strides_", "type": "int32", "values": ["(3) * (width)", "(width)", "1"]},
+    ]
+    assert arguments[2]["members"][2] == {
+        "name": "strides_",
+        "type": "int64",
+        "values": [arguments[2]["members"][2]["values"][0], "1"],
+    }
+    # The kernel reads two columns of it, and nothing says how many there are.
+    assert arguments[4]["members"][1]["values"] == ["batch", "2"]
+    assert [each["shape"] for each in (arguments[1], arguments[5])] == [
+        ["3 * batch * width"],
+        ["2 * batch"],
+    ]
+    assert [each["passed"] for each in arguments if each["name"].endswith("__data")] == [False] * 3
+    assert tomllib.loads(toml)["grid"] == ["ceil_div(width, 256)", "batch"]
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["auto row = in[0]; out[0][0] = row[1][2];", "out[0][0] = sum(in);", "out[0][0] = in[0][1][i"],
+    ids=["part", "whole", "open"],
+)
+def test_an_accessor_that_is_used_otherwise_is_asked_for(tmp_path, use) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text(
+        "__global__ void k(torch::PackedTensorAccessor32<float, 3> in,\n"
+        f"    torch::PackedTensorAccessor32<float, 2> out) {{ int i = 0; {use} }}\n"
+        "using Held = GenericPackedTensorAccessor<float, 3>;\n"
+    )
+    proposal = infer_specification(path)
+    assert "type of in" in proposal.blanks()
+
+
+@pytest.mark.parametrize(
+    ("made", "size"),
+    [
+        ("auto a = torch::empty({rows, 64});", "64"),
+        ("auto a = at::zeros({rows, 64}, x.options()).contiguous();", "64"),
+        ("auto b = x.new_empty({rows, 64}); auto a = torch::empty_like(b);", "64"),
+        ("auto b = x.view({rows, 64}); auto a = torch::empty(b.sizes());", "64"),
+        ("auto a = x.clone(); const int columns = x.size(1);", "columns"),
+    ],
+)
+def test_sizes_of_tensors_are_those_that_they_are_made_with(tmp_path, made, size) -> None:
+    guesses = guesses_of(
+        tmp_path / "k.cu",
+        "__global__ void k(float* a, int n) { a[blockIdx.x * n + threadIdx.x] = 1; }\n"
+        f"void run(at::Tensor x) {{ const int rows = x.size(0); {made}\n"
+        "  k<<<rows, 64>>>(a.data_ptr<float>(), a.size(1)); }\n",
+    )
+    assert guesses.values["n"] == size
+    assert guesses.arrays["a"].length is not None
+    assert (guesses.arrays["a"].length.text == "64 * rows") == (size == "64")

@@ -12,7 +12,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch.specification.expressions import MAX_LENGTH, Expression, parse_arithmetic
+from kernelprof.launch.specification.expressions import (
+    MAX_LENGTH,
+    MAX_NODES,
+    Expression,
+    count_parts,
+    parse_arithmetic,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -72,7 +78,9 @@ class SizeExpr:
     @property
     def too_long(self) -> bool:
         """Whether it exceeds what a specification may hold."""
-        return len(self.terms) > _MOST_TERMS or len(self.text) > MAX_LENGTH
+        if len(self.terms) > _MOST_TERMS or len(self.text) > MAX_LENGTH:
+            return True
+        return len(self.text) > MAX_NODES / 2 and count_parts(self.text) > MAX_NODES
 
     @property
     def text(self) -> str:

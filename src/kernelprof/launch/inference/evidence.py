@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kernelprof.errors import KernelprofError
     from kernelprof.launch.inference.amounts import SizeExpr
     from kernelprof.launch.inference.host import HostLaunch
     from kernelprof.launch.inference.reach import Reach
@@ -92,6 +93,8 @@ class Guesses:
     structures: dict[str, list[GuessedMember]] = field(default_factory=dict)
     trouble: str = ""
     """What went wrong when it was tried: a question to whoever reads it."""
+    refused: KernelprofError | None = None
+    """What the compiler said where it refused the kernel."""
     differs: str = ""
     """How the result differs from that of another version, which is the reference."""
     remarks: list[str] = field(default_factory=list)

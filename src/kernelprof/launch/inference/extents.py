@@ -284,7 +284,7 @@ def fit_memory(guesses: Guesses, static: int = 0) -> None:
     free, sizes, shared = guesses.free, guesses.sizes, guesses.shared_bytes
     while free and (_bytes(guesses, sizes) > _MOST_BYTES or _too_wide(guesses)):
         name = max(free, key=lambda each: sizes[each])
-        if sizes[name] <= OF_MANY // 4:
+        if sizes[name] <= 2 * _LEAST:
             break
         sizes[name] //= 2
     within = [name for name in free if shared is not None and name in shared.names]

@@ -6,6 +6,7 @@ of arguments. Values of expressions are amounts over the sizes of the program.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,6 +30,7 @@ from kernelprof.launch.inference.symbols import (
     written_template,
 )
 from kernelprof.launch.inference.templates import deduce_template
+from kernelprof.launch.inference.tensors import size_variable, tensor_method, tensor_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -218,7 +220,7 @@ class HostValues:
             return one if other is None else other
         return apply_operator("max", one, other)
 
-    def _call(self, node: Node, frame: Frame) -> SizeExpr | None:
+    def _call(self, node: Node, frame: Frame) -> SizeExpr | None:  # noqa: PLR0911
         name, passed = called_name(node), call_arguments(node)
         if name in _CASTS and len(passed) == 1:
             return self.evaluate(passed[0], frame)
@@ -228,6 +230,9 @@ class HostValues:
             inner = strip_casts(passed[0])
             is_quotient = syntax.child_text(inner, "operator") == "/"
             return self._binary("ceil_div", inner, frame) if is_quotient else None
+        of, method = tensor_method(node)
+        if of:
+            return self._of_tensor(of, method, passed, frame)
         if name in frame.source.macros:
             names, text = frame.source.macros[name]
             replaced = dict(zip(names, map(syntax.text, passed), strict=False))
@@ -238,6 +243,26 @@ class HostValues:
             return None
         template = dict(zip(function.template, written_template(node), strict=False))
         return self.evaluate(returned, Frame(frame.source, function, node, frame, template))
+
+    def _of_tensor(
+        self, name: str, method: str, passed: list[Node], frame: Frame
+    ) -> SizeExpr | None:
+        number = syntax.text(passed[0]) if len(passed) == 1 else ""
+        if method == "numel":
+            return self._tensor_length(name, frame)
+        if method != "size" or not number.isdecimal():
+            return None
+        dimension, sizes = int(number), tensor_sizes(name, frame)
+        if sizes is not None:
+            nodes, there = sizes
+            return self.evaluate(nodes[dimension], there) if dimension < len(nodes) else None
+        variable = size_variable(name, dimension, frame)
+        return self._size(variable, None) if variable else None
+
+    def _tensor_length(self, name: str, frame: Frame) -> SizeExpr | None:
+        nodes, there = tensor_sizes(name, frame) or ((), frame)
+        lengths = _all_known([self.evaluate(each, there) for each in nodes])
+        return math.prod(lengths, start=ONE) if lengths else None
 
     def _member(self, node: Node, frame: Frame) -> SizeExpr | None:
         # What any member of that name is assigned, if all known values agree.
@@ -333,7 +358,8 @@ class HostValues:
             whole = self.allocated_length(left, frame, element_bytes, depth + 1)
             return apply_operator("-", whole, self.evaluate(syntax.child(inner, "right"), frame))
         if inner.type == "call_expression":
-            return self._vector_length(inner, frame)
+            of, _ = tensor_method(inner)
+            return self._vector_length(inner, frame) or self._tensor_length(of, frame)
         name = syntax.text(inner)
         for size in _allocated_bytes(name, frame):
             length = self.evaluate(size, frame.elsewhere())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
+from kernelprof.launch.inference.accessors import least_size
 from kernelprof.launch.inference.evidence import GuessedArray, GuessedMember
 from kernelprof.launch.inference.symbols import AXES, strip_casts
 from kernelprof.launch.specification.elements import is_floating
@@ -69,6 +70,8 @@ def infer_scalars(
             guesses.values[name], guesses.why[f"value.{name}"] = str(number), why
         elif name not in FUNCTIONS:
             amount = _whole(given, launch)
+            if amount is None and (least := least_size(name)) is not None:
+                amount = amounts.constant_size(least)
             if amount is None:
                 amount = amounts.parse_size(name)
                 guesses.sizes.setdefault(name, 0)

@@ -20,6 +20,7 @@ from kernelprof.errors import InputError
 from kernelprof.files import is_plain
 from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts, extents
+from kernelprof.launch.inference.accessors import find_accessors, fit_accessors
 from kernelprof.launch.inference.amounts import parse_number
 from kernelprof.launch.inference.configuration import (
     find_usage,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from kernelprof.launch.inference.accessors import Accessor
     from kernelprof.launch.inference.amounts import SizeExpr
     from kernelprof.launch.inference.evidence import GuessedMember, Usage
     from kernelprof.launch.inference.host import HostLaunch
@@ -303,8 +305,8 @@ def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
         lines += ["", "[launch]"]
         text = None if shared is None else shared.text
         lines.append(_line("shared_bytes", text, '"0"', why.get("shared_bytes")))
-    for parameter in kernel.parameters:
-        lines += ["", "[[arguments]]", *_argument(parameter, guesses)]
+    for argument in _arguments(kernel, guesses):
+        lines += ["", "[[arguments]]", *argument]
     for array in guesses.arrays.values():
         if array.alias:
             lines += ["", "[[arguments]]", *_array(array), "passed = false"]
@@ -313,6 +315,18 @@ def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
         lines += ["", "[[arguments]]", _line("name", None, '""'), _line("type", None, '""')]
         lines += [_line("shape", None, "[]"), "passed = false"]
     return "\n".join(lines)
+
+
+def _arguments(kernel: KernelSignature, guesses: Guesses) -> Iterator[list[str]]:
+    accessors = find_accessors(kernel.parameters)
+    of_accessors = {name for each in accessors.values() for name in each.sizes}
+    for parameter in kernel.parameters:
+        lines = _argument(parameter, guesses)
+        if accessor := accessors.get(parameter.name):
+            yield [*_accessor(accessor, guesses)]
+            yield [*lines, "passed = false"]
+        elif parameter.name not in of_accessors:
+            yield lines
 
 
 def _argument(parameter: Parameter, guesses: Guesses) -> list[str]:
@@ -330,6 +344,25 @@ def _argument(parameter: Parameter, guesses: Guesses) -> list[str]:
     if array is None:
         return [*lines, _line("type", None, '""'), _line("shape", None, "[]")]
     return _array(array)
+
+
+def _accessor(accessor: Accessor, guesses: Guesses) -> Iterator[str]:
+    """A structure with the array, its sizes and its strides, as PyTorch passes it."""
+    sizes = [guesses.values.get(each) for each in accessor.sizes]
+    yield _line("name", accessor.name, '""')
+    if None in sizes:
+        yield _line("members", None, "[]")
+        return
+    yield "members = ["
+    yield f'    {{ name = "data_", of = "{accessor.array}" }},'
+    strides = [
+        " * ".join(f"({each})" for each in sizes[number + 1 :]) or "1"
+        for number in range(len(sizes))
+    ]
+    for name, values in (("sizes_", sizes), ("strides_", strides)):
+        written = json.dumps(values)
+        yield f'    {{ name = "{name}", type = "{accessor.index}", values = {written} }},'
+    yield "]"
 
 
 def _members(parts: Sequence[GuessedMember], guesses: Guesses) -> Iterator[str]:
@@ -432,6 +465,7 @@ def guess(
     infer_small_sizes(node, evidence.program, guesses)
     infer_windows(guesses)
     extents.LengthInference(evidence, atoms, guesses).infer()
+    fit_accessors(kernel, guesses)
     extents.infer_fills(reach, guesses)
     own = {
         each.rpartition(".")[2]: guesses.values[each]

@@ -2,14 +2,16 @@
 
 Macros that stand for the head of a loop (``CUDA_KERNEL_LOOP(i, n) { ... }``) are calls to the
 grammar: the loop and its bound would not be seen. Nor would be what follows a macro that is a
-statement without a semicolon, a launch whose brackets are apart, and the number of a macro with a
-comment.
+statement without a semicolon, a launch whose brackets are apart, the number of a macro with a
+comment, and arrays that are passed as accessors of PyTorch.
 """
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch.inference.accessors import rewrite_accessors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +59,7 @@ def rewrite(texts: Sequence[str], *, along_x: bool = False) -> list[str]:
         for _ in range(_IN_A_ROW):
             new = _without_statements(new, defined)
         rewritten.append(_NUMBER.sub(_one_axis, new) if along_x else new)
-    return rewritten
+    return rewrite_accessors(rewritten)
 
 
 def numbers_blocks_along_both(text: str) -> bool:

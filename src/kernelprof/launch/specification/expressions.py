@@ -48,6 +48,11 @@ def parse_arithmetic(text: str) -> ast.expr:
             raise error from None
 
 
+def count_parts(text: str) -> int:
+    """How many parts an expression has, of the :data:`MAX_NODES` that it may have."""
+    return sum(1 for _ in ast.walk(parse_arithmetic(text)))
+
+
 def _as_name(word: re.Match[str]) -> str:
     # Python takes a bold letter for the plain one, and a word with it for no keyword.
     letter = word[0][0]

@@ -1,4 +1,5 @@
-// What device code uses of PyTorch's headers: narrow numbers, which compute in float, and atomics.
+// What device code uses of PyTorch's headers: narrow numbers, which compute in float, atomics,
+// exchange between lanes, and accessors of tensors.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -58,3 +59,77 @@ template <typename U> at::BFloat16 gpuAtomicAdd(at::BFloat16 *address, U value) 
 template <typename T, typename U> void gpuAtomicAddNoReturn(T *address, U value) {
     gpuAtomicAdd(address, value);
 }
+
+// Values of two bytes travel as their bits.
+#define KERNELPROF_EXCHANGE(name, shuffle, kind)                                                    \
+    template <typename T>                                                                          \
+    T name(T value, kind from, int width = 32, unsigned int mask = 0xffffffffu) {                  \
+        if constexpr (sizeof(T) == 2) {                                                            \
+            unsigned short &bits = reinterpret_cast<unsigned short &>(value);                      \
+            bits = (unsigned short)shuffle(mask, (unsigned int)bits, from, width);                 \
+            return value;                                                                          \
+        } else {                                                                                   \
+            return shuffle(mask, value, from, width);                                              \
+        }                                                                                          \
+    }
+KERNELPROF_EXCHANGE(WARP_SHFL, __shfl_sync, int)
+KERNELPROF_EXCHANGE(WARP_SHFL_XOR, __shfl_xor_sync, int)
+KERNELPROF_EXCHANGE(WARP_SHFL_UP, __shfl_up_sync, unsigned int)
+KERNELPROF_EXCHANGE(WARP_SHFL_DOWN, __shfl_down_sync, unsigned int)
+#undef KERNELPROF_EXCHANGE
+inline unsigned int WARP_BALLOT(int predicate, unsigned int mask = 0xffffffffu) {
+    return __ballot_sync(mask, predicate);
+}
+inline int WARP_ANY(int predicate, unsigned int mask = 0xffffffffu) {
+    return __any_sync(mask, predicate);
+}
+
+namespace at {
+template <typename T> struct DefaultPtrTraits {
+    using PtrType = T *;
+};
+template <typename T> struct RestrictPtrTraits {
+    using PtrType = T *__restrict__;
+};
+template <typename T, size_t N, template <typename> class Traits, typename Index>
+struct TensorAccessor {
+    typename Traits<T>::PtrType data_;
+    const Index *sizes_, *strides_;
+    auto operator[](Index i) const {
+        return TensorAccessor<T, N - 1, Traits, Index>{data_ + strides_[0] * i, sizes_ + 1,
+                                                       strides_ + 1};
+    }
+    Index size(Index i) const { return sizes_[i]; }
+    Index stride(Index i) const { return strides_[i]; }
+    T *data() const { return data_; }
+};
+template <typename T, template <typename> class Traits, typename Index>
+struct TensorAccessor<T, 1, Traits, Index> {
+    typename Traits<T>::PtrType data_;
+    const Index *sizes_, *strides_;
+    T &operator[](Index i) const { return data_[strides_[0] * i]; }
+    Index size(Index i) const { return sizes_[i]; }
+    Index stride(Index i) const { return strides_[i]; }
+    T *data() const { return data_; }
+};
+template <typename T, size_t N, template <typename> class Traits = DefaultPtrTraits,
+          typename Index = int64_t>
+struct PackedTensorAccessor {
+    typename Traits<T>::PtrType data_;
+    Index sizes_[N], strides_[N];
+    decltype(auto) operator[](Index i) const {
+        return TensorAccessor<T, N, Traits, Index>{data_, sizes_, strides_}[i];
+    }
+    Index size(Index i) const { return sizes_[i]; }
+    Index stride(Index i) const { return strides_[i]; }
+    T *data() const { return data_; }
+};
+template <typename T, size_t N, template <typename> class Traits = DefaultPtrTraits>
+using PackedTensorAccessor32 = PackedTensorAccessor<T, N, Traits, int>;
+template <typename T, size_t N, template <typename> class Traits = DefaultPtrTraits>
+using PackedTensorAccessor64 = PackedTensorAccessor<T, N, Traits, int64_t>;
+} // namespace at
+namespace torch {
+using namespace at;
+namespace indexing {}
+} // namespace torch

@@ -1,0 +1,293 @@
+"""PyTorch's packed accessors, as pointers and sizes.
+
+A kernel that takes ``torch::PackedTensorAccessor32<T, 2, ...> x`` and reads ``x[i][j]`` is read as
+one that takes ``T* x__data, int x__size_0, int x__size_1`` and reads
+``x__data[(i) * x__size_1 + (j)]``: that tensors are contiguous is assumed. Its specification has
+the structure that PyTorch passes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch.inference import amounts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kernelprof.launch.inference.evidence import Guesses
+    from kernelprof.launch.signature import KernelSignature, Parameter
+
+_PARAMETER: Final = re.compile(
+    r"(?:const\s+)?(?:\b\w+\s*::\s*)*\bPackedTensorAccessor(32|64)?\s*(?=<)"
+)
+_LONG: Final = frozenset(("size_t", "int64_t"))
+_NAME: Final = re.compile(r"\s*(?:&\s*)?(\w+)\s*(?=[,)])")
+_TENSOR: Final = re.compile(r"((?:\w|\.|->|\[\w*\])+?)\s*(?:\.|->)\s*packed_accessor(?:32|64)?\s*<")
+_HELD: Final = re.compile(
+    r"\bauto\s+(\w+)\s*=\s*((?:\w|\.|->)+?)\s*(?:\.|->)\s*packed_accessor(?:32|64)?\s*<"
+)
+_FAR: Final = 400
+"""Characters between the name of a kernel and its launch configuration."""
+_MEMBER: Final = re.compile(r"\s*\.\s*(size|stride|data)\s*\(\s*(\d*)\s*\)")
+_OPENS: Final = re.compile(r"\s*\[")
+_DATA: Final = re.compile(r"(\w+)__data")
+_SIZE: Final = re.compile(r"__size_(\d+)(?:_least_(\d+))?$")
+_COMMENT: Final = re.compile(r"/\*[\s\S]*?\*/|//[^\n]*")
+_CLOSING: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
+
+
+@dataclass(frozen=True, slots=True)
+class Accessor:
+    """A packed accessor among the parameters of a kernel that was rewritten."""
+
+    name: str
+    sizes: tuple[str, ...]
+    """Parameters that stand for its sizes, the outermost dimension first."""
+    index: str
+    """The type of sizes and strides."""
+
+    @property
+    def array(self) -> str:
+        """The parameter that stands for its data."""
+        return f"{self.name}__data"
+
+
+def rewrite_accessors(texts: Sequence[str]) -> list[str]:
+    """Rewrite kernels that take packed accessors, and their launches; lines keep their numbers.
+
+    A kernel that does anything else with one than to index it fully stays as it is.
+    """
+    if not any("PackedTensorAccessor" in each for each in texts):
+        return list(texts)
+    texts = [_COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), each) for each in texts]
+    ranks: dict[str, list[int]] = {}
+    rewritten = [_rewrite_kernels(each, ranks) for each in texts]
+    return [_rewrite_launches(each, ranks) for each in rewritten]
+
+
+def least_size(parameter: str) -> int | None:
+    """The size that a parameter stands for, if the kernel indexes it by numbers alone."""
+    match = _SIZE.search(parameter)
+    return None if match is None or match[2] is None else int(match[2])
+
+
+def find_accessors(parameters: Sequence[Parameter]) -> dict[str, Accessor]:
+    """The accessors that stand in rewritten parameters, by the name of their data."""
+    accessors = {}
+    for at, parameter in enumerate(parameters):
+        match = _DATA.fullmatch(parameter.name)
+        if match is None:
+            continue
+        own = [
+            each
+            for number, each in enumerate(parameters[at + 1 :])
+            if (size := _SIZE.search(each.name)) is not None
+            and each.name[: size.start()] == match[1]
+            and int(size[1]) == number
+        ]
+        if own:
+            names = tuple(each.name for each in own)
+            accessors[parameter.name] = Accessor(match[1], names, own[0].type or "int64")
+    return accessors
+
+
+def fit_accessors(kernel: KernelSignature, guesses: Guesses) -> None:
+    """Have arrays as long as their sizes say, and outermost sizes as arrays are long."""
+    for data, accessor in find_accessors(kernel.parameters).items():
+        array = guesses.arrays.get(data)
+        values = [guesses.values.get(each) for each in accessor.sizes]
+        if array is None or None in values:
+            continue
+        first, *others = (amounts.parse_size(each) for each in values if each is not None)
+        inner = math.prod(others, start=amounts.ONE)
+        name = accessor.sizes[0]
+        if array.length is None:
+            array.length, array.why = first * inner, "the sizes of its accessor"
+        elif first == amounts.parse_size(name) and name not in _names_of_others(guesses):
+            outer = amounts.divide(array.length, inner)
+            if outer is not None and not outer.too_long:
+                guesses.values[name] = outer.text
+                guesses.sizes.pop(name, None)
+
+
+def _names_of_others(guesses: Guesses) -> set[str]:
+    used = (*guesses.lengths, *(guesses.grid or ()), *(guesses.block or ()))
+    return {name for each in used for name in each.names}
+
+
+def _rewrite_kernels(text: str, of_kernels: dict[str, list[int]]) -> str:
+    # Notes the dimensions of each parameter, 0 where it is no accessor
+    written, done = [], 0
+    for match in _PARAMETER.finditer(text):
+        if match.start() < done:
+            continue
+        begin = text.rfind("(", done, match.start())
+        end = None if begin < 0 else _closing(text, begin)
+        opening = None if end is None else re.compile(r"\s*\{").match(text, end)
+        close = None if opening is None else _closing(text, opening.end() - 1)
+        name = re.search(r"(\w+)\s*$", text[done : max(begin, done)])
+        if end is None or close is None or name is None:
+            continue
+        ranks = [_rank(each) for each in _split(text[begin + 1 : end - 1])]
+        uses = _Uses({each: rank for each, rank in ranks if rank})
+        if None in dict(ranks).values() or uses.rewritten(text[end:close]) is None:
+            continue
+        of_kernels[name[1]] = [rank or 0 for _, rank in ranks]
+        body = uses.rewritten(text[end:close]) or ""  # with what the first has seen
+        written += [text[done:begin], _rewrite_parameters(text[begin:end], uses), body]
+        done = close
+    return "".join((*written, text[done:]))
+
+
+def _rank(parameter: str) -> tuple[str, int | None]:
+    """The name of a parameter, and how many dimensions it has; ``None`` if that cannot be read."""
+    match = _PARAMETER.search(parameter)
+    if match is None:
+        return "", 0
+    end = _closing(parameter, match.end())
+    name = None if end is None else _NAME.match(f"{parameter},", end)
+    arguments = [] if end is None else _split(parameter[match.end() + 1 : end - 1])
+    if name is None or len(arguments) < 2 or not arguments[1].isdecimal():
+        return "", None
+    return name[1], int(arguments[1])
+
+
+def _rewrite_parameters(text: str, uses: _Uses) -> str:
+    written, done = [], 0
+    for match in _PARAMETER.finditer(text):
+        end = _closing(text, match.end()) or len(text)
+        name = _NAME.match(text, end)
+        if name is None:
+            continue
+        arguments = _split(text[match.end() + 1 : end - 1])
+        is_long = match[1] != "32" if len(arguments) < 4 else arguments[3] in _LONG
+        index = "long long" if is_long else "int"
+        const = "const " if match[0].startswith("const") else ""
+        sizes = [f"{index} {uses.size(name[1], each)}" for each in range(uses.ranks[name[1]])]
+        new = ", ".join((f"{const}{arguments[0]}* {name[1]}__data", *sizes))
+        lines = "\n" * text.count("\n", match.start(), name.end())
+        written += [text[done : match.start()], new, lines]
+        done = name.end()
+    return "".join((*written, text[done:]))
+
+
+class _Uses:
+    """What a kernel does with its accessors, of so many dimensions each."""
+
+    def __init__(self, ranks: Mapping[str, int]) -> None:
+        self.ranks = ranks
+        self._numbers: dict[tuple[str, int], int | None] = {}
+        """The largest number of a dimension that is indexed by numbers; ``None``: by others too."""
+
+    def size(self, name: str, dimension: int) -> str:
+        """The parameter that stands for a size."""
+        largest = self._numbers.get((name, dimension))
+        least = "" if largest is None else f"_least_{largest + 1}"
+        return f"{name}__size_{dimension}{least}"
+
+    def rewritten(self, text: str) -> str | None:
+        """The text with pointers; ``None`` if one is used otherwise than by all of its indices."""
+        used = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, self.ranks))})\b")
+        written, done = [], 0
+        for match in used.finditer(text):
+            if match.start() < done:
+                continue
+            name, at = match[1], match.end()
+            member = _MEMBER.match(text, at)
+            if member is not None:
+                new, at = self._member(name, member[1], member[2]), member.end()
+            else:
+                indices, at = self._indices(name, text, at)
+                if len(indices) < self.ranks[name]:
+                    return None
+                new = f"{name}__data[{self._linear(name, indices)}]"
+            lines = "\n" * (text.count("\n", match.start(), at) - new.count("\n"))
+            written += [text[done : match.start()], new, lines]
+            done = at
+        return "".join((*written, text[done:]))
+
+    def _indices(self, name: str, text: str, at: int) -> tuple[list[str], int]:
+        indices: list[str] = []
+        while len(indices) < self.ranks[name] and (opens := _OPENS.match(text, at)):
+            end = _closing(text, opens.end() - 1)
+            inner = None if end is None else self.rewritten(text[opens.end() : end - 1])
+            if end is None or inner is None:
+                return [], at
+            indices.append(inner)
+            at = end
+        return indices, at
+
+    def _linear(self, name: str, indices: Sequence[str]) -> str:
+        for dimension, index in enumerate(indices):
+            key = name, dimension
+            before = self._numbers.get(key, 0)
+            number = int(index) if index.strip().isdecimal() else None
+            self._numbers[key] = None if before is None or number is None else max(before, number)
+        whole = f"({indices[0]})"
+        for number, index in enumerate(indices[1:], start=1):
+            whole = f"({whole} * {self.size(name, number)} + ({index}))"
+        return whole
+
+    def _member(self, name: str, member: str, number: str) -> str:
+        if member == "data" or not number:
+            return f"{name}__data"
+        if member == "size":
+            self._numbers[name, int(number)] = None
+            return self.size(name, int(number))
+        inner = [self.size(name, each) for each in range(int(number) + 1, self.ranks[name])]
+        return f"({' * '.join(inner) or '1'})"
+
+
+def _rewrite_launches(text: str, of_kernels: Mapping[str, Sequence[int]]) -> str:
+    if not of_kernels:
+        return text
+    held = {match[1]: match[2] for match in _HELD.finditer(text)}
+    launched = re.compile(
+        rf"\b(?:{'|'.join(map(re.escape, of_kernels))})\b(?=[^;{{}}]{{0,{_FAR}}}?<<<)"
+    )
+    written, done = [], 0
+    for match in launched.finditer(text):
+        begin = text.find("(", text.find(">>>", match.end()))
+        end = None if begin < 0 or match.start() < done else _closing(text, begin)
+        given = [] if end is None else _split(text[begin + 1 : end - 1])
+        ranks = of_kernels[match[0]]
+        if end is None or len(given) != len(ranks):
+            continue
+        new = ", ".join(_pass_array(*each, held) for each in zip(given, ranks, strict=True))
+        lines = "\n" * (text.count("\n", begin, end) - new.count("\n"))
+        written += [text[done:begin], f"({new})", lines]
+        done = end
+    return "".join((*written, text[done:]))
+
+
+def _pass_array(argument: str, rank: int, held: Mapping[str, str]) -> str:
+    if not rank:
+        return argument
+    tensor = _TENSOR.match(argument)
+    name = tensor[1] if tensor is not None else held.get(argument, argument)
+    return ", ".join((f"{name}.data_ptr()", *(f"{name}.size({each})" for each in range(rank))))
+
+
+def _split(text: str) -> list[str]:
+    parts, depth, begin = [], 0, 0
+    for at, each in enumerate(text):
+        depth += (each in "<([{") - (each in ">)]}")
+        if each == "," and depth == 0:
+            parts.append(text[begin:at].strip())
+            begin = at + 1
+    return [*parts, text[begin:].strip()]
+
+
+def _closing(text: str, at: int) -> int | None:
+    """Where a bracket that opens there has closed."""
+    opens = text[at]
+    closes, depth = _CLOSING[opens], 0
+    for place in range(at, len(text)):
+        depth += (text[place] == opens) - (text[place] == closes)
+        if depth == 0:
+            return place + 1
+    return None
