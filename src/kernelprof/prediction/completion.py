@@ -349,7 +349,9 @@ class _Completing:
     # The whole
 
     def _try_whole(self) -> None:
-        """Run the check as a diagnosis does, and some blocks at the real sizes."""
+        """Run some blocks at the real sizes, and the check as a diagnosis does."""
+        with suppress(TooLongError):
+            self._run_with_room(self._run_corners, self._reach_corners)
         self._choose_check_sizes()
         self._shorten_arrays()
         if self._poisoned:
@@ -357,8 +359,6 @@ class _Completing:
                 f"{MOSTLY_POISONED}{', '.join(self._poisoned)} is not written at the check "
                 "sizes: the grid or the argument values may be wrong"
             )
-        with suppress(TooLongError):
-            self._run_with_room(self._run_corners, self._reach_corners)
 
     def _choose_check_sizes(self) -> None:
         """Choose check sizes that are no multiples of a block, as far as the kernel is right there.
@@ -395,14 +395,10 @@ class _Completing:
 
     def _find_problem(self, sizes: Sizes) -> str | None:
         """What is wrong with the kernel at these check sizes, which become those of the guess."""
-        guesses = self._guesses
-        guesses.check_sizes = sizes
-        before = {name: (each.length, each.why) for name, each in guesses.arrays.items()}
+        self._guesses.check_sizes = sizes
         try:
-            self._run_with_room(self._run_check, self._reach_check)
-        except (FaultError, LaunchError, _ShortError) as error:
-            for name, (length, why) in before.items():
-                guesses.arrays[name].length, guesses.arrays[name].why = length, why
+            self._run_check()
+        except (FaultError, LaunchError) as error:
             return " ".join(error.what.split())
         return None
 

@@ -133,12 +133,13 @@ def _rewrite_kernels(text: str, of_kernels: dict[str, list[int]]) -> str:
         if end is None or close is None or name is None:
             continue
         ranks = [_rank(each) for each in _split(text[begin + 1 : end - 1])]
-        uses = _Uses({each: rank for each, rank in ranks if rank})
-        if None in dict(ranks).values() or uses.rewritten(text[end:close]) is None:
+        is_clear = all(rank is not None for _, rank in ranks)
+        rewriter = _AccessorRewriter({each: rank for each, rank in ranks if rank})
+        if not is_clear or rewriter.rewritten(text[end:close]) is None:
             continue
         of_kernels[name[1]] = [rank or 0 for _, rank in ranks]
-        body = uses.rewritten(text[end:close]) or ""  # with what the first has seen
-        written += [text[done:begin], _rewrite_parameters(text[begin:end], uses), body]
+        body = rewriter.rewritten(text[end:close]) or ""  # with what the first has seen
+        written += [text[done:begin], _rewrite_parameters(text[begin:end], rewriter), body]
         done = close
     return "".join((*written, text[done:]))
 
@@ -156,7 +157,7 @@ def _rank(parameter: str) -> tuple[str, int | None]:
     return name[1], int(arguments[1])
 
 
-def _rewrite_parameters(text: str, uses: _Uses) -> str:
+def _rewrite_parameters(text: str, rewriter: _AccessorRewriter) -> str:
     written, done = [], 0
     for match in _PARAMETER.finditer(text):
         end = _closing(text, match.end()) or len(text)
@@ -167,7 +168,9 @@ def _rewrite_parameters(text: str, uses: _Uses) -> str:
         is_long = match[1] != "32" if len(arguments) < 4 else arguments[3] in _LONG
         index = "long long" if is_long else "int"
         const = "const " if match[0].startswith("const") else ""
-        sizes = [f"{index} {uses.size(name[1], each)}" for each in range(uses.ranks[name[1]])]
+        sizes = [
+            f"{index} {rewriter.size(name[1], each)}" for each in range(rewriter.ranks[name[1]])
+        ]
         new = ", ".join((f"{const}{arguments[0]}* {name[1]}__data", *sizes))
         lines = "\n" * text.count("\n", match.start(), name.end())
         written += [text[done : match.start()], new, lines]
@@ -175,7 +178,7 @@ def _rewrite_parameters(text: str, uses: _Uses) -> str:
     return "".join((*written, text[done:]))
 
 
-class _Uses:
+class _AccessorRewriter:
     """What a kernel does with its accessors, of so many dimensions each."""
 
     def __init__(self, ranks: Mapping[str, int]) -> None:
@@ -191,9 +194,9 @@ class _Uses:
 
     def rewritten(self, text: str) -> str | None:
         """The text with pointers; ``None`` if one is used otherwise than by all of its indices."""
-        used = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, self.ranks))})\b")
+        mentions = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, self.ranks))})\b")
         written, done = [], 0
-        for match in used.finditer(text):
+        for match in mentions.finditer(text):
             if match.start() < done:
                 continue
             name, at = match[1], match.end()

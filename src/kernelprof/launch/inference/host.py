@@ -230,9 +230,9 @@ class HostValues:
             inner = strip_casts(passed[0])
             is_quotient = syntax.child_text(inner, "operator") == "/"
             return self._binary("ceil_div", inner, frame) if is_quotient else None
-        of, method = tensor_method(node)
-        if of:
-            return self._of_tensor(of, method, passed, frame)
+        tensor, method = tensor_method(node)
+        if tensor:
+            return self._call_of_tensor(tensor, method, passed, frame)
         if name in frame.source.macros:
             names, text = frame.source.macros[name]
             replaced = dict(zip(names, map(syntax.text, passed), strict=False))
@@ -244,7 +244,7 @@ class HostValues:
         template = dict(zip(function.template, written_template(node), strict=False))
         return self.evaluate(returned, Frame(frame.source, function, node, frame, template))
 
-    def _of_tensor(
+    def _call_of_tensor(
         self, name: str, method: str, passed: list[Node], frame: Frame
     ) -> SizeExpr | None:
         number = syntax.text(passed[0]) if len(passed) == 1 else ""
@@ -358,8 +358,8 @@ class HostValues:
             whole = self.allocated_length(left, frame, element_bytes, depth + 1)
             return apply_operator("-", whole, self.evaluate(syntax.child(inner, "right"), frame))
         if inner.type == "call_expression":
-            of, _ = tensor_method(inner)
-            return self._vector_length(inner, frame) or self._tensor_length(of, frame)
+            tensor, _ = tensor_method(inner)
+            return self._vector_length(inner, frame) or self._tensor_length(tensor, frame)
         name = syntax.text(inner)
         for size in _allocated_bytes(name, frame):
             length = self.evaluate(size, frame.elsewhere())

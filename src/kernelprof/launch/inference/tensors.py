@@ -68,9 +68,9 @@ def tensor_sizes(name: str, frame: Frame, depth: int = 0) -> tuple[list[Node], F
             if (method or called_name(value)) in _BY_SIZES and lists:
                 return syntax.parts(lists[0]), frame
         same = _like(value)
-        found = tensor_sizes(same, frame, depth + 1) if same else None
-        if found is not None:
-            return found
+        sizes = tensor_sizes(same, frame, depth + 1) if same else None
+        if sizes is not None:
+            return sizes
     argument = frame.argument(name) if frame.has_parameter(name) else None
     if argument is None or frame.caller is None or argument.type != "identifier":
         return None
@@ -99,6 +99,6 @@ def _like(value: Node) -> str:
     if called in _LIKE and passed:
         return syntax.text(passed[0])
     if called in _BY_SIZES and passed and passed[0].type == "call_expression":
-        of, method = tensor_method(passed[0])
-        return of if method == "sizes" else ""
+        tensor, method = tensor_method(passed[0])
+        return tensor if method == "sizes" else ""
     return ""
