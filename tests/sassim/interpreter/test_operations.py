@@ -46,6 +46,10 @@ def execute(text: str, **registers: int) -> Interpreter:
         ("USHF.L.U32 UR4, UR5, 0x3, URZ", {"UR5": 5}, {"UR4": 40}),
         ("UISETP.GE.U32.AND UP0, UPT, UR4, 0x8, UPT", {"UR4": 7}, {"UP0": 0}),
         ("FFMA R0, R1, R1, 1", {"R1": 0x40000000}, {"R0": 0x40A00000}),
+        # 2 * 3 / 2, 2 * 3 * 4, and half of the smallest normal number
+        ("FMUL.D2 R0, R1, 3", {"R1": 0x40000000}, {"R0": 0x40400000}),
+        ("FMUL.M4 R0, R1, 3", {"R1": 0x40000000}, {"R0": 0x41C00000}),
+        ("FMUL.FTZ.D2 R0, R1, 1", {"R1": 0x00800000}, {"R0": 0}),
         ("VOTE.ANY R0, PT, P2", {"P2": 1}, {"R0": 0xFFFFFFFF}),
     ],
 )

@@ -76,7 +76,7 @@ class LengthInference:
             self.atoms |= each
         for name, array in self.guesses.arrays.items():
             own, host = self._resolve(self.reach.arrays[name]), self._allocated_length(name)
-            is_known = own is not None and not own.has_atoms
+            is_known = own is not None and not own.has_atoms and not own.too_long
             if is_known and host is not None and self.passed and not host.names <= self.passed:
                 host = None
             if host is not None and self.launch is not None:

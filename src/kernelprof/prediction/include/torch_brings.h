@@ -12,10 +12,31 @@ struct alignas(2) Narrow {
     Narrow(float value) : x(Bits::of(Stored(value))) {}
     Narrow(Stored value) : x(Bits::of(value)) {}
     operator float() const { return float(Bits::value(x)); }
+    operator Stored() const { return Bits::value(x); }
+    Narrow operator-() const { return Narrow(-float(*this)); }
     Narrow &operator+=(float other) { return *this = Narrow(float(*this) + other); }
     Narrow &operator-=(float other) { return *this = Narrow(float(*this) - other); }
     Narrow &operator*=(float other) { return *this = Narrow(float(*this) * other); }
     Narrow &operator/=(float other) { return *this = Narrow(float(*this) / other); }
+#define KERNELPROF_OPERATOR(op, own, of_float, of_double)                                           \
+    friend own operator op(Narrow a, Narrow b) { return own(float(a) op float(b)); }               \
+    friend own operator op(Narrow a, int b) { return own(float(a) op float(b)); }                  \
+    friend own operator op(int a, Narrow b) { return own(float(a) op float(b)); }                  \
+    friend of_float operator op(Narrow a, float b) { return float(a) op b; }                       \
+    friend of_float operator op(float a, Narrow b) { return a op float(b); }                       \
+    friend of_double operator op(Narrow a, double b) { return float(a) op b; }                     \
+    friend of_double operator op(double a, Narrow b) { return a op float(b); }
+    KERNELPROF_OPERATOR(+, Narrow, float, double)
+    KERNELPROF_OPERATOR(-, Narrow, float, double)
+    KERNELPROF_OPERATOR(*, Narrow, float, double)
+    KERNELPROF_OPERATOR(/, Narrow, float, double)
+    KERNELPROF_OPERATOR(<, bool, bool, bool)
+    KERNELPROF_OPERATOR(>, bool, bool, bool)
+    KERNELPROF_OPERATOR(<=, bool, bool, bool)
+    KERNELPROF_OPERATOR(>=, bool, bool, bool)
+    KERNELPROF_OPERATOR(==, bool, bool, bool)
+    KERNELPROF_OPERATOR(!=, bool, bool, bool)
+#undef KERNELPROF_OPERATOR
 };
 struct HalfBits {
     static unsigned short of(__half value) { return __half_as_ushort(value); }

@@ -6,6 +6,7 @@ its own rounding error. What MUFU approximates is worked out exactly and rounded
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -70,12 +71,17 @@ def _add(i: Instruction) -> Step:
     return lambda c: result(c, a(c) + b(c), guard(c))
 
 
-@operation("FMUL", "UFMUL", modifiers=f"FTZ SAT {DIRECTIONS}")
+_SCALES: Final = {"D2": 1 / 2, "D4": 1 / 4, "D8": 1 / 8, "M2": 2.0, "M4": 4.0, "M8": 8.0}
+"""Of a product, which is rounded once."""
+
+
+@operation("FMUL", "UFMUL", modifiers=f"FTZ SAT {DIRECTIONS} {' '.join(_SCALES)}")
 def _multiply(i: Instruction) -> Step:
     a, b = _read_singles(i, 1, 2)
     guard, result = read_guard(i), write_u32(i, 0)
-    if not _is_plain(i):
-        return lambda c: result(c, round_to_single(a(c).astype(F64) * b(c), i), guard(c))
+    scale = math.prod(_SCALES[each] for each in _SCALES if i.has(each))
+    if not _is_plain(i) or scale != 1:
+        return lambda c: result(c, round_to_single(a(c).astype(F64) * b(c) * scale, i), guard(c))
     return lambda c: result(c, a(c) * b(c), guard(c))
 
 
