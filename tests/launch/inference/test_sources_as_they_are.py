@@ -401,9 +401,41 @@ def test_an_accessor_of_pytorch_is_its_structure(tmp_path) -> None:
     assert tomllib.loads(toml)["grid"] == ["ceil_div(width, 256)", "batch"]
 
 
+def test_a_part_of_an_accessor_is_an_accessor(tmp_path) -> None:
+    guesses = guesses_of(
+        tmp_path / "k.cu",
+        "__global__ void k(torch::PackedTensorAccessor32<float, 3> in,\n"
+        "    torch::PackedTensorAccessor32<float, 2> out) { const int i = blockIdx.x;\n"
+        "  auto point = in[i][threadIdx.x]; auto&& row = out[i];\n"
+        "  row[threadIdx.x] = point[0] + point[1] * point[2]; }\n"
+        "void run(at::Tensor in) { auto out = torch::empty({in.size(0), 64});\n"
+        "  const int n = in.size(0); k<<<n, 64>>>(in.packed_accessor32<float, 3>(),\n"
+        "    out.packed_accessor32<float, 2>()); }\n",
+    )
+    lengths = [guesses.arrays[each].length for each in ("in__data", "out__data")]
+    values = [each.value({"n": 10, "in__size_1": 64}) for each in lengths if each is not None]
+    assert values == [10 * 64 * 3, 10 * 64]
+
+
+def test_dimensions_with_the_same_index_are_as_large(tmp_path) -> None:
+    guesses = guesses_of(
+        tmp_path / "k.cu",
+        "__global__ void k(torch::PackedTensorAccessor32<float, 2> a,\n"
+        "    torch::PackedTensorAccessor32<float, 3> b,\n"
+        "    torch::PackedTensorAccessor32<float, 2> c) {\n"
+        "  const int n = blockIdx.x, i = threadIdx.x;\n"
+        "  for (int k = 0; k < a.size(1); ++k) c[n][i] += a[n][k] * b[n][k][i]; }\n"
+        "void run(at::Tensor a, at::Tensor b) { const int rows = a.size(0);\n"
+        "  auto c = torch::empty({rows, 32}); k<<<rows, 32>>>(a.packed_accessor32<float, 2>(),\n"
+        "    b.packed_accessor32<float, 3>(), c.packed_accessor32<float, 2>()); }\n",
+    )
+    assert guesses.values["b__size_1_by_k"] == guesses.values["a__size_1_by_k"] == "size_of_k"
+    assert guesses.values["b__size_2_by_i"] == guesses.values["c__size_1_by_i"] == "32"
+
+
 @pytest.mark.parametrize(
     "use",
-    ["auto row = in[0]; out[0][0] = row[1][2];", "out[0][0] = sum(in);", "out[0][0] = in[0][1][i"],
+    ["auto row = in[0]; f(row);", "out[0][0] = sum(in);", "out[0][0] = in[0][1][i"],
     ids=["part", "whole", "open"],
 )
 def test_an_accessor_that_is_used_otherwise_is_asked_for(tmp_path, use) -> None:

@@ -33,9 +33,13 @@ _HELD: Final = re.compile(
 _FAR: Final = 400
 """Characters between the name of a kernel and its launch configuration."""
 _MEMBER: Final = re.compile(r"\s*\.\s*(size|stride|data)\s*\(\s*(\d*)\s*\)")
+_PART: Final = re.compile(
+    r"\b(?:const\s+)?auto\s*&{0,2}\s*(\w+)\s*=\s*(\w+)((?:\[[^\[\];]*\])+)\s*;"
+)
+_PART_INDEX: Final = re.compile(r"\[[^\[\]]*\]")
 _OPENS: Final = re.compile(r"\s*\[")
 _DATA: Final = re.compile(r"(\w+)__data")
-_SIZE: Final = re.compile(r"__size_(\d+)(?:_least_(\d+))?$")
+_SIZE: Final = re.compile(r"__size_(\d+)(?:_least_(\d+)|_by_(\w+))?$")
 _COMMENT: Final = re.compile(r"/\*[\s\S]*?\*/|//[^\n]*")
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
@@ -75,6 +79,12 @@ def least_size(parameter: str) -> int | None:
     return None if match is None or match[2] is None else int(match[2])
 
 
+def index_variable(parameter: str) -> str:
+    """The variable that alone indexes the dimension whose size a parameter stands for."""
+    match = _SIZE.search(parameter)
+    return "" if match is None else match[3] or ""
+
+
 def find_accessors(parameters: Sequence[Parameter]) -> dict[str, Accessor]:
     """The accessors that stand in rewritten parameters, by the name of their data."""
     accessors = {}
@@ -109,7 +119,8 @@ def fit_accessors(kernel: KernelSignature, guesses: Guesses) -> None:
             array.length, array.why = first * inner, "the sizes of its accessor"
         elif first == amounts.parse_size(name) and name not in _names_of_others(guesses):
             outer = amounts.divide(array.length, inner)
-            if outer is not None and not outer.too_long:
+            is_plain = inner.constant is not None or (outer is not None and "//" not in outer.text)
+            if outer is not None and is_plain and not outer.too_long:
                 guesses.values[name] = outer.text
                 guesses.sizes.pop(name, None)
 
@@ -135,13 +146,24 @@ def _rewrite_kernels(text: str, of_kernels: dict[str, list[int]]) -> str:
         ranks = [_rank(each) for each in _split(text[begin + 1 : end - 1])]
         is_clear = all(rank is not None for _, rank in ranks)
         rewriter = _AccessorRewriter({each: rank for each, rank in ranks if rank})
-        if not is_clear or rewriter.rewritten(text[end:close]) is None:
+        whole = _without_parts(text[end:close], rewriter.ranks)
+        if not is_clear or rewriter.rewritten(whole) is None:
             continue
         of_kernels[name[1]] = [rank or 0 for _, rank in ranks]
-        body = rewriter.rewritten(text[end:close]) or ""  # with what the first has seen
+        body = rewriter.rewritten(whole) or ""  # with what the first has seen
         written += [text[done:begin], _rewrite_parameters(text[begin:end], rewriter), body]
         done = close
     return "".join((*written, text[done:]))
+
+
+def _without_parts(text: str, ranks: Mapping[str, int]) -> str:
+    """The text without names for parts of accessors: ``auto row = x[i];``."""
+    for match in reversed(list(_PART.finditer(text))):
+        name, accessor, indices = match.groups()
+        if accessor in ranks and len(_PART_INDEX.findall(indices)) < ranks[accessor]:
+            after = re.sub(rf"(?<![\w.]){name}\b", f"{accessor}{indices}", text[match.end() :])
+            text = text[: match.start()] + "\n" * match[0].count("\n") + after
+    return text
 
 
 def _rank(parameter: str) -> tuple[str, int | None]:
@@ -185,12 +207,17 @@ class _AccessorRewriter:
         self.ranks = ranks
         self._numbers: dict[tuple[str, int], int | None] = {}
         """The largest number of a dimension that is indexed by numbers; ``None``: by others too."""
+        self._variables: dict[tuple[str, int], set[str]] = {}
+        """What indexes a dimension."""
 
     def size(self, name: str, dimension: int) -> str:
         """The parameter that stands for a size."""
         largest = self._numbers.get((name, dimension))
-        least = "" if largest is None else f"_least_{largest + 1}"
-        return f"{name}__size_{dimension}{least}"
+        if largest is not None:
+            return f"{name}__size_{dimension}_least_{largest + 1}"
+        variables = self._variables.get((name, dimension), set())
+        alone = next(iter(variables)) if len(variables) == 1 else ""
+        return f"{name}__size_{dimension}{f'_by_{alone}' if alone.isidentifier() else ''}"
 
     def rewritten(self, text: str) -> str | None:
         """The text with pointers; ``None`` if one is used otherwise than by all of its indices."""
@@ -227,6 +254,7 @@ class _AccessorRewriter:
     def _linear(self, name: str, indices: Sequence[str]) -> str:
         for dimension, index in enumerate(indices):
             key = name, dimension
+            self._variables.setdefault(key, set()).add(index.strip())
             before = self._numbers.get(key, 0)
             number = int(index) if index.strip().isdecimal() else None
             self._numbers[key] = None if before is None or number is None else max(before, number)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
-from kernelprof.launch.inference.accessors import least_size
+from kernelprof.launch.inference.accessors import index_variable, least_size
 from kernelprof.launch.inference.evidence import GuessedArray, GuessedMember
 from kernelprof.launch.inference.symbols import AXES, strip_casts
 from kernelprof.launch.specification.elements import is_floating
@@ -45,6 +45,7 @@ def infer_scalars(
 ) -> dict[str, SizeExpr]:
     """Values of the parameters that are no arrays; gives those of whole numbers as amounts."""
     whole_numbers: dict[str, SizeExpr] = {}
+    extents = _index_extents(kernel, launch)
     for parameter in kernel.parameters:
         name = parameter.name
         if parameter.pointer or parameter.tensor_map or not name:
@@ -72,12 +73,30 @@ def infer_scalars(
             amount = _whole(given, launch)
             if amount is None and (least := least_size(name)) is not None:
                 amount = amounts.constant_size(least)
+            variable = index_variable(name)
             if amount is None:
-                amount = amounts.parse_size(name)
-                guesses.sizes.setdefault(name, 0)
+                amount = extents.get(variable)
+            if amount is None:
+                size = f"size_of_{variable}" if variable else name
+                amount = amounts.parse_size(size)
+                guesses.sizes.setdefault(size, 0)
+            if variable:
+                extents.setdefault(variable, amount)
             whole_numbers[name] = amount
             guesses.values[name] = amount.text
     return whole_numbers
+
+
+def _index_extents(kernel: KernelSignature, launch: HostLaunch | None) -> dict[str, SizeExpr]:
+    """Sizes that the host tells of dimensions, by the variable that indexes them."""
+    extents: dict[str, SizeExpr] = {}
+    for name in (each.name for each in kernel.parameters):
+        variable = index_variable(name)
+        given = None if launch is None or not variable else launch.arguments.get(name)
+        amount = _whole(given, launch)
+        if amount is not None:
+            extents.setdefault(variable, amount)
+    return extents
 
 
 def _first_enumerator(element: Element) -> int:
