@@ -154,7 +154,8 @@ def test_ctrl_c_after_some_time(cli_environment, captures, delay: float) -> None
             time.sleep(delay)
             child.send_signal(signal.SIGINT)
             _, said = child.communicate(timeout=60)
-        starting = ("runpy", "<frozen site>", "Fatal Python error: init_")
+        # The callback at the end of an import has no frame of runpy above it.
+        starting = ("runpy", "<frozen site>", "Fatal Python error: init_", "_get_module_lock")
         if any(each in said for each in starting) or child.returncode == -signal.SIGINT:
             continue  # the machine is so busy that Python has not started yet
         assert child.returncode in {130, 0}

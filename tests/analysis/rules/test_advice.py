@@ -152,7 +152,7 @@ def test_the_list_has_every_line_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", part_of(4, EXPORTS, why="captures alike"), ids=lambda path: "/".join(path.parts[-3:])
+    "path", part_of(8, EXPORTS, why="captures alike"), ids=lambda path: "/".join(path.parts[-3:])
 )
 def test_every_verdict_has_advice(path: Path) -> None:
     for kernel in diagnose(read_capture(path)).kernels:
