@@ -101,6 +101,7 @@ def test_device_code_has_the_numbers_of_pytorch_whose_headers_are_not_there(
         "__global__ void k(at::Half* x, c10::BFloat16* y, float* z) {\n"
         "  x[0] = x[1] * x[2] + 1; x[0] += 2.0f; y[0] = y[1] / at::BFloat16(3);\n"
         "  z[1] = __half2float(x[3]) + (x[3] > 0 ? float(-x[3]) : x[3] * 0.5f) + exp(x[4]);\n"
+        "  y[6] = y[6] * (int64_t)7 + 1u; if (y[6] > 0u) y[6] = y[6] / sizeof(int);\n"
         "  if (y[2] == y[3] && 2.0 < y[4]) x[5] = __float2half(z[2]);\n"
         "  gpuAtomicAdd(x, at::Half(z[0])); gpuAtomicAdd(z, twice(x[1]) + twice(y[1])); }\n"
         "__global__ void n(int64_t* a, float* b) {\n"

@@ -30,6 +30,8 @@ _TENSOR: Final = re.compile(r"((?:\w|\.|->|\[\w*\])+?)\s*(?:\.|->)\s*packed_acce
 _HELD: Final = re.compile(
     r"\bauto\s+(\w+)\s*=\s*((?:\w|\.|->)+?)\s*(?:\.|->)\s*packed_accessor(?:32|64)?\s*<"
 )
+_MOST: Final = 300
+"""Accessors that files have together, but for those that somebody made up."""
 _FAR: Final = 400
 """Characters between the name of a kernel and its launch configuration."""
 _MEMBER: Final = re.compile(r"\s*\.\s*(size|stride|data)\s*\(\s*(\d*)\s*\)")
@@ -41,7 +43,9 @@ _OPENS: Final = re.compile(r"\s*\[")
 _DATA: Final = re.compile(r"(\w+)__data")
 _SIZE: Final = re.compile(r"__size_(\d+)(?:_least_(\d+)|_by_(\w+))?$")
 _COMMENT: Final = re.compile(r"/\*[\s\S]*?\*/|//[^\n]*")
-_CLOSING: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_BRACKETS: Final = {
+    each[0]: re.compile(f"[{re.escape(each)}]") for each in ("()", "[]", "{}", "<>")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,8 @@ def rewrite_accessors(texts: Sequence[str]) -> list[str]:
 
     A kernel that does anything else with one than to index it fully stays as it is.
     """
-    if not any("PackedTensorAccessor" in each for each in texts):
+    count = sum(each.count("PackedTensorAccessor") for each in texts)
+    if not 0 < count <= _MOST:
         return list(texts)
     texts = [_COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), each) for each in texts]
     ranks: dict[str, list[int]] = {}
@@ -132,12 +137,14 @@ def _names_of_others(guesses: Guesses) -> set[str]:
 
 def _rewrite_kernels(text: str, of_kernels: dict[str, list[int]]) -> str:
     # Notes the dimensions of each parameter, 0 where it is no accessor
-    written, done = [], 0
+    written, done, last = [], 0, -1
     for match in _PARAMETER.finditer(text):
         if match.start() < done:
             continue
         begin = text.rfind("(", done, match.start())
-        end = None if begin < 0 else _closing(text, begin)
+        if begin == last:
+            continue  # of the same parameters
+        last, end = begin, None if begin < 0 else _closing(text, begin)
         opening = None if end is None else re.compile(r"\s*\{").match(text, end)
         close = None if opening is None else _closing(text, opening.end() - 1)
         name = re.search(r"(\w+)\s*$", text[done : max(begin, done)])
@@ -147,6 +154,7 @@ def _rewrite_kernels(text: str, of_kernels: dict[str, list[int]]) -> str:
         is_clear = all(rank is not None for _, rank in ranks)
         rewriter = _AccessorRewriter({each: rank for each, rank in ranks if rank})
         whole = _without_parts(text[end:close], rewriter.ranks)
+        is_clear &= bool(rewriter.ranks) and begin < match.start() < end
         if not is_clear or rewriter.rewritten(whole) is None:
             continue
         of_kernels[name[1]] = [rank or 0 for _, rank in ranks]
@@ -174,7 +182,7 @@ def _rank(parameter: str) -> tuple[str, int | None]:
     end = _closing(parameter, match.end())
     name = None if end is None else _NAME.match(f"{parameter},", end)
     arguments = [] if end is None else _split(parameter[match.end() + 1 : end - 1])
-    if name is None or len(arguments) < 2 or not arguments[1].isdecimal():
+    if name is None or len(arguments) < 2 or not re.fullmatch(r"[1-9]", arguments[1]):
         return "", None
     return name[1], int(arguments[1])
 
@@ -256,7 +264,7 @@ class _AccessorRewriter:
             key = name, dimension
             self._variables.setdefault(key, set()).add(index.strip())
             before = self._numbers.get(key, 0)
-            number = int(index) if index.strip().isdecimal() else None
+            number = int(index) if re.fullmatch(r"\s*\d{1,9}\s*", index) else None
             self._numbers[key] = None if before is None or number is None else max(before, number)
         whole = f"({indices[0]})"
         for number, index in enumerate(indices[1:], start=1):
@@ -315,10 +323,9 @@ def _split(text: str) -> list[str]:
 
 def _closing(text: str, at: int) -> int | None:
     """Where a bracket that opens there has closed."""
-    opens = text[at]
-    closes, depth = _CLOSING[opens], 0
-    for place in range(at, len(text)):
-        depth += (text[place] == opens) - (text[place] == closes)
+    depth = 0
+    for match in _BRACKETS[text[at]].finditer(text, at):
+        depth += 1 if match[0] == text[at] else -1
         if depth == 0:
-            return place + 1
+            return match.end()
     return None

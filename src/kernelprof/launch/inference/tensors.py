@@ -52,7 +52,9 @@ def size_variable(name: str, dimension: int, frame: Frame, depth: int = 0) -> st
             if is_here and syntax.text(value).replace(" ", "") == wanted:
                 return variable
     alike = (_like(value) for value in frame.values(name))
-    others = (size_variable(each, dimension, frame, depth + 1) for each in alike if each)
+    others = (
+        size_variable(each, dimension, frame, depth + 1) for each in alike if each not in {"", name}
+    )
     return next(filter(None, others), "")
 
 
@@ -68,7 +70,7 @@ def tensor_sizes(name: str, frame: Frame, depth: int = 0) -> tuple[list[Node], F
             if (method or called_name(value)) in _BY_SIZES and lists:
                 return syntax.parts(lists[0]), frame
         same = _like(value)
-        sizes = tensor_sizes(same, frame, depth + 1) if same else None
+        sizes = tensor_sizes(same, frame, depth + 1) if same not in {"", name} else None
         if sizes is not None:
             return sizes
     argument = frame.argument(name) if frame.has_parameter(name) else None

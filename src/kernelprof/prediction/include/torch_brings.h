@@ -20,8 +20,12 @@ struct alignas(2) Narrow {
     Narrow &operator/=(float other) { return *this = Narrow(float(*this) / other); }
 #define KERNELPROF_OPERATOR(op, own, of_float, of_double)                                           \
     friend own operator op(Narrow a, Narrow b) { return own(float(a) op float(b)); }               \
-    friend own operator op(Narrow a, int b) { return own(float(a) op float(b)); }                  \
-    friend own operator op(int a, Narrow b) { return own(float(a) op float(b)); }                  \
+    template <typename I, decltype(I() % 1) = 0> friend own operator op(Narrow a, I b) {           \
+        return own(float(a) op float(b));                                                          \
+    }                                                                                              \
+    template <typename I, decltype(I() % 1) = 0> friend own operator op(I a, Narrow b) {           \
+        return own(float(a) op float(b));                                                          \
+    }                                                                                              \
     friend of_float operator op(Narrow a, float b) { return float(a) op b; }                       \
     friend of_float operator op(float a, Narrow b) { return a op float(b); }                       \
     friend of_double operator op(Narrow a, double b) { return float(a) op b; }                     \
