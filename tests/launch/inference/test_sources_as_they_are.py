@@ -401,6 +401,19 @@ def test_an_accessor_of_pytorch_is_its_structure(tmp_path) -> None:
     assert tomllib.loads(toml)["grid"] == ["ceil_div(width, 256)", "batch"]
 
 
+def test_accessors_of_the_host_and_many_assignments_are_no_trouble(tmp_path) -> None:
+    guesses = guesses_of(
+        tmp_path / "k.cu",
+        f"__global__ void k(float* a, int n) {{ {LINE} if (i < n) a[i] = 1; }}\n"
+        "void run(torch::Tensor t) {\n"
+        "  torch::PackedTensorAccessor32<float, 2> a = t.packed_accessor32<float, 2>();\n"
+        "  for (int i = 0; i < 3; ++i) { at::PackedTensorAccessor32<float, 1> b; }\n"
+        + "  t = t.contiguous();\n" * 30
+        + "  k<<<(t.size(0) + 255) / 256, 256>>>(t.data_ptr<float>(), t.size(0)); }\n",
+    )
+    assert guesses.values["n"] == "n"
+
+
 def test_a_part_of_an_accessor_is_an_accessor(tmp_path) -> None:
     guesses = guesses_of(
         tmp_path / "k.cu",
