@@ -6,7 +6,7 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 TomlPath = tuple[str | int, ...]
+COMMENT: Final = re.compile(r"/\*[\s\S]*?\*/|//[^\n]*")
+"""A comment, in a text that is not parsed yet."""
 _UNKNOWN = re.compile(
     rb"\b__(?:cluster_dims|block_size|maxnreg|align)__\s*\((?:[^()]|\([^()]*\))*\)"
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -187,13 +188,15 @@ def follow_smaller_grids(
     made: Mapping[KernelKey, SampledKernel],
 ) -> Iterator[tuple[KernelKey, SampledKernel]]:
     """Kernels without counters whose code fills a pipe with fewer blocks, as it does with more."""
+    filling = defaultdict(list)
+    for (name, grid, block), each in made.items():
+        if each.status == Status.AT_LIMIT.value and each.bottleneck in _OF_PIPES:
+            filling[name, block].append((grid, each))
     for (name, grid, block), each in made.items():
         if each.bottleneck is not None or each.units:
             continue
-        for (other, smaller, threads), sibling in made.items():
-            fills = sibling.status == Status.AT_LIMIT.value and sibling.bottleneck in _OF_PIPES
-            fills &= (other, threads) == (name, block)
-            if fills and 1.0 <= _waves(sibling) <= _waves(each):
+        for smaller, sibling in filling.get((name, block), ()):
+            if 1.0 <= _waves(sibling) <= _waves(each):
                 size = " x ".join(map(str, smaller or ()))
                 yield (
                     (name, grid, block),

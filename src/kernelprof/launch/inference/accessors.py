@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ _PART_INDEX: Final = re.compile(r"\[[^\[\]]*\]")
 _OPENS: Final = re.compile(r"\s*\[")
 _DATA: Final = re.compile(r"(\w+)__data")
 _SIZE: Final = re.compile(r"__size_(\d+)(?:_least_(\d+)|_by_(\w+))?$")
-_COMMENT: Final = re.compile(r"/\*[\s\S]*?\*/|//[^\n]*")
 _BRACKETS: Final = {
     each[0]: re.compile(f"[{re.escape(each)}]") for each in ("()", "[]", "{}", "<>")
 }
@@ -72,7 +72,9 @@ def rewrite_accessors(texts: Sequence[str]) -> list[str]:
     count = sum(each.count("PackedTensorAccessor") for each in texts)
     if not 0 < count <= _MOST:
         return list(texts)
-    texts = [_COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), each) for each in texts]
+    texts = [
+        syntax.COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), each) for each in texts
+    ]
     ranks: dict[str, list[int]] = {}
     rewritten = [_rewrite_kernels(each, ranks) for each in texts]
     return [_rewrite_launches(each, ranks) for each in rewritten]
@@ -213,6 +215,7 @@ class _AccessorRewriter:
 
     def __init__(self, ranks: Mapping[str, int]) -> None:
         self.ranks = ranks
+        self._mentions = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, ranks))})\b")
         self._numbers: dict[tuple[str, int], int | None] = {}
         """The largest number of a dimension that is indexed by numbers; ``None``: by others too."""
         self._variables: dict[tuple[str, int], set[str]] = {}
@@ -229,9 +232,8 @@ class _AccessorRewriter:
 
     def rewritten(self, text: str) -> str | None:
         """The text with pointers; ``None`` if one is used otherwise than by all of its indices."""
-        mentions = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, self.ranks))})\b")
         written, done = [], 0
-        for match in mentions.finditer(text):
+        for match in self._mentions.finditer(text):
             if match.start() < done:
                 continue
             name, at = match[1], match.end()

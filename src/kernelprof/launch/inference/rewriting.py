@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.launch import syntax
 from kernelprof.launch.inference.accessors import rewrite_accessors
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ _FAR: Final = 2000
 """Characters before a macro in which a statement ends, and that its arguments have at most."""
 _IN_A_ROW: Final = 3
 """Macros that stand alone on lines one after the other."""
-_COMMENT: Final = re.compile(r"/\*[\s\S]*?\*/|//[^\n]*")
 
 
 def rewrite(texts: Sequence[str], *, along_x: bool = False) -> list[str]:
@@ -73,7 +73,7 @@ def _one_axis(match: re.Match[str]) -> str:
 
 def _without_statements(text: str, defined: set[str]) -> str:
     def without(match: re.Match[str]) -> str:
-        before = _COMMENT.sub("", text[max(0, match.start() - _FAR) : match.start()])
+        before = syntax.COMMENT.sub("", text[max(0, match.start() - _FAR) : match.start()])
         is_statement = match[2] in defined and before.rstrip().endswith((";", "{", "}"))
         return match[1] if is_statement else match[0]
 
@@ -83,7 +83,7 @@ def _without_statements(text: str, defined: set[str]) -> str:
 def _loop_macros(texts: Iterable[str]) -> Macros:
     # Those whose text begins a loop: their parameters, and that text
     return {
-        name: (tuple(map(str.strip, parameters.split(","))), _COMMENT.sub("", head).rstrip())
+        name: (tuple(map(str.strip, parameters.split(","))), syntax.COMMENT.sub("", head).rstrip())
         for text in texts
         for name, parameters, head in _LOOP.findall(_CONTINUED.sub(" ", text))
     }

@@ -522,9 +522,10 @@ static void go_on(const struct burst *last) {
     if (last->set != NULL)
         progress.busy = busy < 1 ? busy : 1;
     double passed = (double)(now - progress.until) / 1e6 * progress.busy;
-    int is_new = configuration_count() != progress.configurations;
+    uint32_t configurations = configuration_count();
+    int is_new = configurations != progress.configurations;
     progress.until = now;
-    progress.configurations = configuration_count();
+    progress.configurations = configurations;
     progress.milliseconds += passed;
     progress.without_new = is_new ? 0 : progress.without_new + passed;
 }
@@ -572,7 +573,6 @@ static void sample(void) {
     /* There and back: of what follows itself, no set is changed. */
     struct metric_set *now = NULL;
     int works = prepared;
-    progress.until = now_ns();
     for (size_t turn = 0; works && !is_done(); turn++) {
         size_t at = turn % count;
         struct metric_set *next = &sets[turns[turn / count % 2 == 1 ? count - 1 - at : at]];
