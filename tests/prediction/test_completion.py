@@ -170,9 +170,9 @@ __global__ void speed(int padded, float* flow, float* areas, float* steps) {
     steps[i] = sum / areas[i];
 }
 int main() {
-    int n = 100000, padded = 192 * (n / 192 + min(1, n % 192));
+    int n = 100000, padded = 256 * (n / 256 + min(1, n % 256));
     float *flow, *areas, *steps;
-    speed<<<padded / 192, 192>>>(padded, flow, areas, steps);
+    speed<<<padded / 256, 256>>>(padded, flow, areas, steps);
 }
 """
 
@@ -182,12 +182,12 @@ def test_a_length_that_one_case_more_contradicts_fits_that_too(completed) -> Non
     proposal = completed(PADDED)
     guesses = proposal.guesses
     assert proposal.blanks() == ()
-    assert guesses.check_sizes["n"] % 192
+    assert guesses.check_sizes["n"] % 256
     length = guesses.arrays["flow"].length
-    assert [length.value({**guesses.sizes, "n": n}) for n in (192, 193, 100_000)] == [
-        5 * 192,
-        5 * 384,
-        5 * 192 * 521,
+    assert [length.value({**guesses.sizes, "n": n}) for n in (256, 257, 100_000)] == [
+        5 * 256,
+        5 * 512,
+        5 * 256 * 391,
     ]
     assert guesses.arrays["flow"].why.startswith(completion._FITTED)
     assert not guesses.remarks
