@@ -539,7 +539,6 @@ static int sample_set(struct metric_set *set, double milliseconds) {
     struct burst bursts[2] = {{.works = 1}, {.works = 1}};
     int works = 1;
     double until = progress.milliseconds + milliseconds;
-    progress.until = now_ns(); /* changing the set is no time of its own */
     for (int at = 0; works && !is_done() && progress.milliseconds < until; at = !at) {
         struct burst *now = &bursts[at], *last = &bursts[!at];
         *now = (struct burst){.set = set, .image = set->images[at]};
