@@ -34,7 +34,8 @@ _OF_TORCH: Final = re.compile(
     r"|\b\w*PackedTensorAccessor"
 )
 _OWN_OF_TORCH: Final = re.compile(
-    r"(?<!using )\bnamespace\s+(at|c10|torch)\b|\b(?:gpuAtomicAdd|WARP_SHFL)\w*\s*\([^;]*\)\s*\{"
+    r"(?<!using )\bnamespace\s+(at|c10)\b"
+    r"|\b(?:gpuAtomicAdd|WARP_(?:SHFL|BALLOT|ANY))\w*\s*\([^;(){}]*\)\s*\{"
 )
 """Where a source declares itself what would be brought."""
 _FIXED_WIDTH: Final = "stdint.h"

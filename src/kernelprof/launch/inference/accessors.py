@@ -17,7 +17,7 @@ from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from kernelprof.launch.inference.evidence import Guesses
     from kernelprof.launch.signature import KernelSignature, Parameter
@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 _PARAMETER: Final = re.compile(
     r"(?:const\s+)?(?:\b\w+\s*::\s*)*\bPackedTensorAccessor(32|64)?\s*(?=<)"
 )
-_LONG: Final = frozenset(("size_t", "int64_t"))
+_LONG: Final = frozenset(("size_t", "int64_t", "long", "std::size_t", "std::int64_t"))
+_SHORT: Final = frozenset(("int", "int32_t", "uint32_t", "unsigned", "std::int32_t"))
+_LITERAL_OR_COMMENT: Final = re.compile(
+    rf""" "(?:\\.|[^"\\\n])*" | (?<!\w)'(?:\\.|[^'\\\n])*' | {syntax.COMMENT.pattern} """,
+    re.VERBOSE,
+)
+_OF_TEMPLATE: Final = re.compile(r"(?<=\w)\s*<[\w\s:,*&\0]*>(?=\s*(?:[({,>]|::))")
 _NAME: Final = re.compile(r"\s*(?:&\s*)?(\w+)\s*(?=[,)])")
 _TENSOR: Final = re.compile(r"((?:\w|\.|->|\[\w*\])+?)\s*(?:\.|->)\s*packed_accessor(?:32|64)?\s*<")
 _HELD: Final = re.compile(
@@ -67,17 +73,26 @@ class Accessor:
 def rewrite_accessors(texts: Sequence[str]) -> list[str]:
     """Rewrite kernels that take packed accessors, and their launches; lines keep their numbers.
 
-    A kernel that does anything else with one than to index it fully stays as it is.
+    A kernel that does anything else with one than to index it fully stays as it is, and one with a
+    launch that cannot be rewritten.
     """
     count = sum(each.count("PackedTensorAccessor") for each in texts)
     if not 0 < count <= _MOST:
         return list(texts)
-    texts = [
-        syntax.COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), each) for each in texts
-    ]
-    ranks: dict[str, list[int]] = {}
-    rewritten = [_rewrite_kernels(each, ranks) for each in texts]
-    return [_rewrite_launches(each, ranks) for each in rewritten]
+    texts = [_LITERAL_OR_COMMENT.sub(_without_comment, each) for each in texts]
+    refused: set[str] = set()
+    while True:
+        ranks: dict[str, list[int]] = {}
+        rewritten = [_rewrite_kernels(each, ranks, refused) for each in texts]
+        launched = [_rewrite_launches(each, ranks) for each in rewritten]
+        others = set().union(*(names for _, names in launched))
+        if not others:
+            return [text for text, _ in launched]
+        refused |= others
+
+
+def _without_comment(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0]) if match[0].startswith("/") else match[0]
 
 
 def least_size(parameter: str) -> int | None:
@@ -137,7 +152,7 @@ def _names_of_others(guesses: Guesses) -> set[str]:
     return {name for each in used for name in each.names}
 
 
-def _rewrite_kernels(text: str, of_kernels: dict[str, list[int]]) -> str:
+def _rewrite_kernels(text: str, of_kernels: dict[str, list[int]], refused: Container[str]) -> str:
     # Notes the dimensions of each parameter, 0 where it is no accessor
     written, done, last = [], 0, -1
     for match in _PARAMETER.finditer(text):
@@ -150,7 +165,7 @@ def _rewrite_kernels(text: str, of_kernels: dict[str, list[int]]) -> str:
         opening = None if end is None else re.compile(r"\s*\{").match(text, end)
         close = None if opening is None else _closing(text, opening.end() - 1)
         name = re.search(r"(\w+)\s*$", text[done : max(begin, done)])
-        if end is None or close is None or name is None:
+        if end is None or close is None or name is None or name[1] in refused:
             continue
         ranks = [_rank(each) for each in _split(text[begin + 1 : end - 1])]
         is_clear = all(rank is not None for _, rank in ranks)
@@ -186,6 +201,8 @@ def _rank(parameter: str) -> tuple[str, int | None]:
     arguments = [] if end is None else _split(parameter[match.end() + 1 : end - 1])
     if name is None or len(arguments) < 2 or not re.fullmatch(r"[1-9]", arguments[1]):
         return "", None
+    if len(arguments) > 3 and arguments[3] not in _LONG | _SHORT:
+        return "", None
     return name[1], int(arguments[1])
 
 
@@ -199,7 +216,8 @@ def _rewrite_parameters(text: str, rewriter: _AccessorRewriter) -> str:
         arguments = _split(text[match.end() + 1 : end - 1])
         is_long = match[1] != "32" if len(arguments) < 4 else arguments[3] in _LONG
         index = "long long" if is_long else "int"
-        const = "const " if match[0].startswith("const") else ""
+        is_const = match[0].startswith("const") and not arguments[0].startswith("const ")
+        const = "const " if is_const else ""
         sizes = [
             f"{index} {rewriter.size(name[1], each)}" for each in range(rewriter.ranks[name[1]])
         ]
@@ -215,7 +233,7 @@ class _AccessorRewriter:
 
     def __init__(self, ranks: Mapping[str, int]) -> None:
         self.ranks = ranks
-        self._mentions = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, ranks))})\b")
+        self._mentions = re.compile(rf"(?<![\w.])(?<!->)({'|'.join(map(re.escape, ranks))})\b")
         self._numbers: dict[tuple[str, int], int | None] = {}
         """The largest number of a dimension that is indexed by numbers; ``None``: by others too."""
         self._variables: dict[tuple[str, int], set[str]] = {}
@@ -283,9 +301,11 @@ class _AccessorRewriter:
         return f"({' * '.join(inner) or '1'})"
 
 
-def _rewrite_launches(text: str, of_kernels: Mapping[str, Sequence[int]]) -> str:
+def _rewrite_launches(text: str, of_kernels: Mapping[str, Sequence[int]]) -> tuple[str, set[str]]:
+    """The text with launches of pointers, and the kernels of those that cannot be read."""
+    unread: set[str] = set()
     if not of_kernels:
-        return text
+        return text, unread
     held = {match[1]: match[2] for match in _HELD.finditer(text)}
     launched = re.compile(
         rf"\b(?:{'|'.join(map(re.escape, of_kernels))})\b(?=[^;{{}}]{{0,{_FAR}}}?<<<)"
@@ -294,15 +314,16 @@ def _rewrite_launches(text: str, of_kernels: Mapping[str, Sequence[int]]) -> str
     for match in launched.finditer(text):
         begin = text.find("(", text.find(">>>", match.end()))
         end = None if begin < 0 or match.start() < done else _closing(text, begin)
-        given = [] if end is None else _split(text[begin + 1 : end - 1])
+        given = [] if end is None else _split_call(text[begin + 1 : end - 1])
         ranks = of_kernels[match[0]]
         if end is None or len(given) != len(ranks):
+            unread.add(match[0])
             continue
         new = ", ".join(_pass_array(*each, held) for each in zip(given, ranks, strict=True))
         lines = "\n" * (text.count("\n", begin, end) - new.count("\n"))
         written += [text[done:begin], f"({new})", lines]
         done = end
-    return "".join((*written, text[done:]))
+    return "".join((*written, text[done:])), unread
 
 
 def _pass_array(argument: str, rank: int, held: Mapping[str, str]) -> str:
@@ -314,13 +335,31 @@ def _pass_array(argument: str, rank: int, held: Mapping[str, str]) -> str:
 
 
 def _split(text: str) -> list[str]:
-    parts, depth, begin = [], 0, 0
+    """Parameters, or arguments of a template."""
+    return _cut(text, _commas(text.replace("->", "  "), "<([{", ">)]}"))
+
+
+def _split_call(text: str) -> list[str]:
+    """The arguments of a call, in which ``<`` compares or shifts but for that of a template."""
+    masked, before = text, ""
+    while masked != before:  # from the innermost template out
+        before = masked
+        masked = _OF_TEMPLATE.sub(lambda match: "\0" * len(match[0]), masked)
+    return _cut(text, _commas(masked, "([{", ")]}"))
+
+
+def _commas(text: str, opens: str, closes: str) -> list[int]:
+    depth, commas = 0, []
     for at, each in enumerate(text):
-        depth += (each in "<([{") - (each in ">)]}")
+        depth += (each in opens) - (each in closes)
         if each == "," and depth == 0:
-            parts.append(text[begin:at].strip())
-            begin = at + 1
-    return [*parts, text[begin:].strip()]
+            commas.append(at)
+    return commas
+
+
+def _cut(text: str, commas: Sequence[int]) -> list[str]:
+    begins = [0, *(each + 1 for each in commas)]
+    return [text[a:b].strip() for a, b in zip(begins, [*commas, len(text)], strict=True)]
 
 
 def _closing(text: str, at: int) -> int | None:
