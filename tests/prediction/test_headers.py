@@ -120,13 +120,24 @@ def test_lanes_exchange_values_as_with_pytorch_whose_headers_are_not_there(
         "#include <ATen/cuda/DeviceUtils.cuh>\n"
         "__global__ void k(at::Half* x, float* y, double* z) { int t = threadIdx.x;\n"
         "  x[t] = WARP_SHFL_XOR(x[t], 1); y[t] = WARP_SHFL(y[t], 0, 16);\n"
-        "  z[t] = WARP_SHFL_DOWN(z[t], 2); if (WARP_BALLOT(y[t] > 0)) z[t] = 0; }\n"
+        "  z[t] = WARP_SHFL_DOWN(z[t], 2); if (WARP_BALLOT(y[t] > 0)) { z[t] = 0; } }\n"
+        "namespace torch { namespace mine { int n; } }\n"
     )
     assert done.cubin
     listing = disassemble(done.cubin, toolchain.nvdisasm)
     counts = {kind: listing.count(kind) for kind in ("SHFL.BFLY", "SHFL.IDX", "SHFL.DOWN")}
     assert counts == {"SHFL.BFLY": 1, "SHFL.IDX": 1, "SHFL.DOWN": 2}  # a double takes two
     assert "VOTE.ANY" in listing
+
+
+def test_what_a_source_defines_itself_is_not_brought(compile_cu) -> None:
+    source = (
+        "#include <ATen/ATen.h>\n"
+        "__device__ unsigned WARP_BALLOT(int value, unsigned mask = ~0u) {\n"
+        "  return __ballot_sync(mask, value); }\n"
+        "__global__ void k(unsigned* x) { x[0] = WARP_BALLOT(x[1]); }\n"
+    )
+    assert compile_cu(source).cubin
 
 
 def test_headers_that_are_not_there_may_have_brought_whole_numbers(compile_cu) -> None:

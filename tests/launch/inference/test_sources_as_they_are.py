@@ -470,6 +470,7 @@ def test_an_accessor_that_is_used_otherwise_is_asked_for(tmp_path, use) -> None:
         ("auto b = x.new_empty({rows, 64}); auto a = torch::empty_like(b);", "64"),
         ("auto b = x.view({rows, 64}); auto a = torch::empty(b.sizes());", "64"),
         ("auto a = x.clone(); const int columns = x.size(1);", "columns"),
+        ("auto a = x.clone(); int columns = x.size(1); columns = 3;", "n"),
     ],
 )
 def test_sizes_of_tensors_are_those_that_they_are_made_with(tmp_path, made, size) -> None:

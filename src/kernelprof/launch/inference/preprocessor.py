@@ -149,14 +149,14 @@ def _condition(node: Node, defined: set[str] | frozenset[str]) -> bool | None:
 _MACRO: Final = re.compile(r"[A-Z][A-Z0-9_]*")
 _HEADERS: Final = re.compile(
     r"NULL$|NAN$|INFINITY$|EOF$|U?INT\d*_|U?CHAR_|U?SHRT_|U?LONG_|U?LLONG_|SIZE_MAX|FLT_|DBL_|HUGE_"
-    r"|M_|CUDART_|CUDA_|CU_|WARP_SZ|RAND_MAX"
+    r"|M_|CUDART_|CUDA_|CU_|RAND_MAX|WARP_SZ|WARP_SHFL|WARP_BALLOT|WARP_ANY"
 )
 
 
 def undefined_macros(root: Node, kernel: Node, parameters: Collection[str]) -> list[str]:
     """Return names in capitals that the kernel uses and no file declares, in order.
 
-    Names that headers of CUDA and C define are left out by their usual forms.
+    Names that headers of CUDA, C and PyTorch define are left out by their usual forms.
     """
     declared = {*parameters}
     for node in syntax.walk(root):

@@ -46,11 +46,12 @@ def size_variable(name: str, dimension: int, frame: Frame, depth: int = 0) -> st
     if depth > _DEEPEST or frame.body is None:
         return ""
     wanted = f"{name}.size({dimension})"
+    begin, end = frame.body.start_byte, frame.body.end_byte
     for variable, assigned in frame.source.assignments.items():
-        for node, value in assigned:
-            is_here = frame.body.start_byte <= node.start_byte < frame.body.end_byte
-            if is_here and syntax.text(value).replace(" ", "") == wanted:
-                return variable
+        here = [value for node, value in assigned if begin <= node.start_byte < end]
+        # One that is assigned to again is another number.
+        if [syntax.text(value).replace(" ", "") for value in here] == [wanted]:
+            return variable
     alike = (_like(value) for value in frame.values(name))
     others = (
         size_variable(each, dimension, frame, depth + 1) for each in alike if each not in {"", name}
