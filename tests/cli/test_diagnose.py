@@ -83,9 +83,10 @@ def test_several_captures_are_one_document(kernelprof) -> None:
 
 
 @pytest.mark.usefixtures("judged")
-def test_a_kernel_filter(kernelprof) -> None:
+@pytest.mark.parametrize("written", ["", "regex:"], ids=["alone", "as for ncu"])
+def test_a_kernel_filter(kernelprof, written) -> None:
     out = kernelprof(
-        "diagnose x --kernel '^gemm_.*float' --top 9", out="2 kernels in 2 launches"
+        f"diagnose x --kernel '{written}^gemm_.*float' --top 9", out="2 kernels in 2 launches"
     ).out
     assert "bank_conflict" not in out
 

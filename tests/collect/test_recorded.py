@@ -205,7 +205,7 @@ def test_a_preset_and_a_filter_of_kernels_apply_to_a_record(source, record, kern
     judged = kernelprof.json("diagnose 01_naive.cu --preset dram")
     assert judged["captures"][0]["preset"] == "dram"
     kernelprof("diagnose 01_naive.cu --preset drm", code=2)
-    kernelprof("diagnose 01_naive.cu --kernel ^sgemm_n")
+    kernelprof("diagnose 01_naive.cu --kernel regex:^sgemm_n")
     missing = "no kernel's name matches"
     kernelprof("diagnose 01_naive.cu --kernel softmax", code=2, err=missing)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -17,7 +16,7 @@ from kernelprof.collect.survey.perfetto import refuse_unwritable, write_perfetto
 from kernelprof.collect.survey.run import record_program
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.model.diagnosis import Diagnosis
-from kernelprof.model.kernel_name import function_name
+from kernelprof.model.kernel_name import function_name, name_pattern
 from kernelprof.model.numbers import count, share
 from kernelprof.model.survey import Coverage, Replay
 
@@ -241,5 +240,5 @@ def _without(budget: float) -> str:
 def _wanted(kernel: str | None) -> Callable[[str, str], bool] | None:
     if kernel is None:
         return None
-    pattern = re.compile(kernel)
+    pattern = name_pattern(kernel)
     return lambda name, mangled: bool(pattern.search(name) or pattern.search(mangled))
