@@ -247,6 +247,21 @@ def test_kernels_shorter_than_a_sample_have_their_own_values(
     assert np.isfinite(fit.values).any()
 
 
+def test_occupancy_is_that_of_the_time_in_which_sms_work() -> None:
+    known, share = trace("mixed"), "sm__warps_active.avg.pct_of_peak_sustained_active"
+    (own,) = known.series
+    # As a counter has it: kernels keep 30 % of the warps, of whatever part of a sample they take.
+    active = own.values[:, own.metrics.index("sm__cycles_active.avg")]
+    both = replace(
+        own,
+        metrics=(*own.metrics, share),
+        values=np.column_stack([own.values, np.where(active > 0, 30.0, 0.0)]),
+    )
+    capture = sampled_capture(replace(known, series=(both,)))
+    assert capture is not None
+    assert capture.columns[share].values == pytest.approx(30.0, abs=0.01)
+
+
 def test_kernels_that_always_run_together_are_not_told_apart() -> None:
     start = np.arange(0, 2_000_000, 20_000)
     # Half of each sample is of one, half of the other.

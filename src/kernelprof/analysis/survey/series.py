@@ -104,6 +104,7 @@ LATENCY: Final = "warp_cycles_per_instruction"
 
 _PREFIX: Final = re.compile(r"^\w+\.Triage\w*\.")
 _REALTIME: Final = "_realtime"
+_OF_ACTIVE: Final = ".pct_of_peak_sustained_active"
 _TIMED: Final = re.compile(r"\.(sum|avg|max|min)$")
 """Ends metrics that grow with time; others are shares and rates."""
 
@@ -395,6 +396,7 @@ def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
     mixture = Mixture.from_parts(parts)
     names = [ncu_name(each) for each in series.metrics]
     fits = {}
+    active = series.values[:, names.index(ACTIVE)] / length if ACTIVE in names else None
     for column, name in enumerate(names):
         timed = _TIMED.search(name) is not None
         values = series.values[:, column] / length if timed else series.values[:, column]
@@ -402,6 +404,8 @@ def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
             # The clock is that of all kernels.
             clock = np.full(parts.shape[1], np.median(values))
             yield name, Fit(clock, np.zeros_like(clock))
+        elif active is not None and name.endswith(_OF_ACTIVE):
+            fits[name] = _weighted(mixture, values, active)
         else:
             fits[name] = mixture.fit(values)
     for name, fit in fits.items():
@@ -412,6 +416,13 @@ def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
             sure = larger.within(MOST_ERROR / 100 * larger.values)
             whole = np.fmax(np.abs(fit.values), sure.values)
             yield name, fit.within(MOST_ERROR / 100 * whole)
+
+
+def _weighted(mixture: Mixture, values: FloatArray, weights: FloatArray) -> Fit:
+    # A share of the cycles in which SMs work says nothing of the others, which a sample can have
+    weighted, weight = mixture.fit(values * weights), mixture.fit(weights).values
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Fit(weighted.values / weight, weighted.errors / np.abs(weight))
 
 
 @dataclass(frozen=True, slots=True)
