@@ -51,18 +51,28 @@ _MEMORY: Final = (
     f"l1tex__data_pipe_lsu_wavefronts{_ELAPSED}",
 )
 _ISSUE: Final = f"{_SM}sm__inst_executed_realtime{_ELAPSED} sm__inst_executed_realtime{_ELAPSED}"
-_PIPES: Final = (
+_TENSOR: Final = (
     f"{_SM}sm__pipe_tensor_cycles_active_realtime{_ELAPSED} "
     f"sm__pipe_tensor_cycles_active{_ELAPSED} "
-    f"sm__pipe_tensor_cycles_active_realtime{_ELAPSED}",
-    f"{_SM}sm__inst_executed_pipe_alu_realtime{_ELAPSED} sm__pipe_alu_cycles_active{_ELAPSED}",
+    f"sm__pipe_tensor_cycles_active_realtime{_ELAPSED}"
+)
+_FLOATS: Final = (
     f"{_SM}sm__inst_executed_pipe_fma_realtime{_ELAPSED} sm__pipe_fma_cycles_active{_ELAPSED}",
     f"{_SM}sm__inst_executed_pipe_fmaheavy_realtime{_ELAPSED} "
-    f"sm__pipe_fmaheavy_cycles_active{_ELAPSED}",
-    f"{_SM}sm__pipe_fp64_cycles_active_realtime{_ELAPSED} sm__pipe_fp64_cycles_active{_ELAPSED}",
+    f"sm__pipe_fmaheavy_cycles_active{_ELAPSED} sm__inst_executed_pipe_fmaheavy{_ELAPSED}",
+    f"{_SM}sm__pipe_fp64_cycles_active_realtime{_ELAPSED} sm__pipe_fp64_cycles_active{_ELAPSED} "
+    f"sm__inst_executed_pipe_fp64{_ELAPSED}",
+)
+_PIPES: Final = (
+    _TENSOR,
+    f"{_SM}sm__inst_executed_pipe_alu_realtime{_ELAPSED} sm__pipe_alu_cycles_active{_ELAPSED}",
+    *_FLOATS,
 )
 _XU: Final = (
     f"{_L1}sm__inst_executed_pipe_xu_realtime{_ELAPSED} sm__inst_executed_pipe_xu{_ELAPSED}"
+)
+_WRITEBACK: Final = (
+    f"{_L1}l1tex__lsu_writeback_active{_ELAPSED} l1tex__lsu_writeback_active{_ELAPSED}"
 )
 _SHARED: Final = (
     f"{_L1}l1tex__data_pipe_lsu_wavefronts_mem_shared.sum "
@@ -77,7 +87,7 @@ SAMPLED: Final = (
         f"{_SM}sm__inst_executed_realtime.sum sm__inst_executed_realtime.sum",
         *_PIPES,
         _XU,
-        f"{_L1}l1tex__lsu_writeback_active{_ELAPSED}",
+        _WRITEBACK,
         f"{_L1}sm__thread_inst_executed_pred_on_realtime.sum",
         *_SHARED,
         "PCI.TriageCompute.pcie__read_bytes.sum pcie__read_bytes.sum",
@@ -92,7 +102,8 @@ SAMPLED: Final = (
         _ISSUE,
         *_PIPES,
     ),
-    (_ACTIVE, *_PIPES, _XU),
+    (_ACTIVE, *_FLOATS, _WRITEBACK),
+    (_ACTIVE, _FLOATS[-1], _XU, _TENSOR),
     (_ACTIVE, *_SHARED, "smsp__inst_executed.sum"),
 )
 """Sets of counters that a GPU is sampled for in turn; the first of each tells when SMs work. Of a

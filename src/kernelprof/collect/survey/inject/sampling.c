@@ -38,7 +38,7 @@ enum {
     BUFFER_BYTES = 72 << 20,
     MOST_METRICS = 64,
     EACH_IDLE = 8,         /* of idle samples, two of as many are evaluated */
-    MOST_SETS = 4,
+    MOST_SETS = 5,
     MOST_DEVICES = 16,
     WAIT_S = 3,            /* for the last burst at the end */
     HOLD_MS = 2000,        /* that a process's first launch waits for a burst */
