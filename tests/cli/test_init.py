@@ -101,10 +101,11 @@ def test_it_does_not_overwrite_without_force(kernelprof, copy_cu) -> None:
     assert copy_cu.read_text() == before
 
 
-def test_one_of_several_kernels(kernelprof, copy_cu) -> None:
+@pytest.mark.parametrize("kernel", ["copy_again", "regex:copy_again"])
+def test_one_of_several_kernels(kernelprof, copy_cu, kernel) -> None:
     copy_cu.write_text(KERNEL + KERNEL.replace("copy(", "copy_again("))
     kernelprof(f"init {copy_cu}", code=2, err="2 kernels: copy, copy_again")
-    kernelprof(f"init {copy_cu} --kernel copy_again")
+    kernelprof(f"init {copy_cu} --kernel {kernel}")
     assert 'kernel = "copy_again"' in copy_cu.read_text()
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-import pytest
-
 from kernelprof.analysis.metrics.catalogue import load_metrics, metrics_for
 from kernelprof.analysis.survey.selection import ChosenName
 from kernelprof.collect.commands import (
@@ -40,9 +38,8 @@ def test_samples_are_asked_for_beside_the_metrics() -> None:
     )
 
 
-@pytest.mark.parametrize("kernel", ["^gemm", "regex:^gemm"])
-def test_filters_become_options(kernel: str) -> None:
-    filters = LaunchFilters(kernel, 2, 3, ("step/", "d@r"))
+def test_filters_become_options() -> None:
+    filters = LaunchFilters("^gemm", 2, 3, ("step/", "d@r"))
     assert (
         " --kernel-name-base demangled --kernel-name 'regex:^gemm' --launch-skip 2"
         " --launch-count 3 --nvtx --nvtx-include step/ --nvtx-include d@r --clock-control base"

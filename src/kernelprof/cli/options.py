@@ -37,9 +37,23 @@ PngOption = Annotated[
         help="Also write the top of the report as a PNG; needs Chromium.",
     ),
 ]
+
+
+def without_prefix(given: str | list[str] | None) -> str | list[str] | None:
+    """Names and expressions of ``--kernel`` without the ``regex:`` that ``ncu`` has before them."""
+    if isinstance(given, str):
+        return given.removeprefix("regex:")
+    return given and [each.removeprefix("regex:") for each in given]
+
+
 KernelOption = Annotated[
     str | None,
-    typer.Option("--kernel", metavar="REGEX", help="Only kernels whose name matches REGEX."),
+    typer.Option(
+        "--kernel",
+        metavar="REGEX",
+        help="Only kernels whose name matches REGEX.",
+        callback=without_prefix,
+    ),
 ]
 LaunchSkipOption = Annotated[
     int | None, typer.Option("--launch-skip", min=0, help="Skip this many launches of a program.")
@@ -216,6 +230,7 @@ class GateFlags:
             "--kernel",
             metavar="REGEX",
             help="Only kernels whose name matches this regular expression; repeatable.",
+            callback=without_prefix,
         ),
     ] = None
     rename: Annotated[

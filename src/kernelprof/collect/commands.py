@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.ncu_command import collection_options
-from kernelprof.model.kernel_name import function_name, kernel_expression, kernel_filter
+from kernelprof.model.kernel_name import function_name, kernel_filter
 from kernelprof.model.survey import Replay
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ def profile_command(
     elif narrowed is not None and not filters.by_number:
         command += _only(narrowed)
     elif filters.kernel is not None:
-        expression = f"regex:{kernel_expression(filters.kernel)}"
-        command += ["--kernel-name-base", "demangled", "--kernel-name", expression]
+        command += ["--kernel-name-base", "demangled", "--kernel-name", f"regex:{filters.kernel}"]
     if filters.launch_skip is not None:
         command += ["--launch-skip", str(filters.launch_skip)]
     if filters.launch_count is not None:

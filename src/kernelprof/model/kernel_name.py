@@ -122,15 +122,10 @@ def list_names(names: Iterable[str]) -> str:
     )
 
 
-def kernel_expression(kernel: str) -> str:
-    """The expression of ``--kernel``, which may be written as ``ncu`` takes it: ``regex:NAME``."""
-    return kernel.removeprefix("regex:")
-
-
 def name_pattern(kernel: str) -> re.Pattern[str]:
     """Compile the expression of ``--kernel``; :class:`UsageError` where it is none."""
     try:
-        return re.compile(kernel_expression(kernel))
+        return re.compile(kernel)
     except re.error as error:
         raise UsageError(
             f"--kernel {kernel!r} is not a regular expression: {error}",

@@ -262,6 +262,22 @@ def test_occupancy_is_that_of_the_time_in_which_sms_work() -> None:
     assert capture.columns[share].values == pytest.approx(30.0, abs=0.01)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_ratio_that_is_constant_is_known_however_its_whole_varies() -> None:
+    start = np.arange(0, 10 * 20_000, 20_000)
+    ran = kernels(*((at, at + 20_000) for at in start))
+    parts = overlaps(series(start, 20_000, np.zeros((10, 1))), ran, np.zeros(10, int), 2)
+    whole = np.linspace(0.1, 2.0, 10)
+    fit = Mixture.from_parts(parts).fit_ratio(60.0 * whole, whole)
+    assert fit.values[0] == pytest.approx(60.0)
+    assert fit.errors[0] < 1e-9
+    assert np.isnan(fit.values[1])  # which never ran
+    nothing = Mixture.from_parts(parts).fit_ratio(np.zeros(10), np.zeros(10))
+    assert np.isnan(nothing.values).all()
+    noise = np.random.default_rng(1).normal(0, 30.0, 10)
+    assert Mixture.from_parts(parts).fit_ratio((60.0 + noise) * whole, whole).errors[0] > 5.0
+
+
 def test_kernels_that_always_run_together_are_not_told_apart() -> None:
     start = np.arange(0, 2_000_000, 20_000)
     # Half of each sample is of one, half of the other.

@@ -6,6 +6,7 @@ Its part for the host plans for any chip, without a GPU.
 from __future__ import annotations
 
 import ctypes
+import re
 from functools import cache
 from importlib.metadata import files
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import pytest
 
 from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.survey.series import ncu_name
-from kernelprof.collect.survey.run import SAMPLED
+from kernelprof.collect.survey.run import SAMPLED, SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -114,6 +115,12 @@ def test_sets_have_what_a_gpu_counts(chip: str, sets: int, missing: set[str]) ->
     assert wanted - metrics_of(name for each in chosen for name in each) == missing
     for metric in ("sm_cycles_active", "l2_sectors", "l1_wavefronts", "issue_slots"):
         assert metric in metrics_of(chosen[0])
+
+
+def test_the_library_has_room_for_all_sets() -> None:
+    source = (SOURCES / "sampling.c").read_text(encoding="utf-8")
+    (most,) = re.findall(r"MOST_SETS = (\d+)", source)
+    assert int(most) >= len(SAMPLED)
 
 
 def test_counters_that_a_gpu_lacks_or_does_not_count_at_once_are_told() -> None:

@@ -76,6 +76,17 @@ def test_a_kernel_stays_with_its_launches_as_it_was(changes: dict[str, str]) -> 
     assert "k<<<1, 32>>>(t.packed_accessor32<float" in text
 
 
+def test_a_mention_before_the_launch_is_no_launch() -> None:
+    (text,) = rewrite_accessors(
+        [
+            KERNEL.format(type=PLAIN, body="x[n] = 1;", given="m", more="").replace(
+                "  k<", "  f(k), k<"
+            )
+        ]
+    )
+    assert "f(k), k<<<1, 32>>>(t.data_ptr(), t.size(0), m)" in text
+
+
 def test_one_kernel_stays_and_another_does_not() -> None:
     other = KERNEL.replace("k", "other", 1).replace("  k<<<", "  other<<<").replace("run", "run2")
     text = KERNEL.format(type=PLAIN, body="x[n] = 1;", given="m", more="")

@@ -471,6 +471,7 @@ def test_an_accessor_that_is_used_otherwise_is_asked_for(tmp_path, use) -> None:
         ("auto b = x.view({rows, 64}); auto a = torch::empty(b.sizes());", "64"),
         ("auto a = x.clone(); const int columns = x.size(1);", "columns"),
         ("auto a = x.clone(); int columns = x.size(1); columns = 3;", "n"),
+        ("auto a = x.clone(); { int m = x.size(1); } { int m = x.size(1); }", "m"),
     ],
 )
 def test_sizes_of_tensors_are_those_that_they_are_made_with(tmp_path, made, size) -> None:

@@ -405,7 +405,8 @@ def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
             clock = np.full(parts.shape[1], np.median(values))
             yield name, Fit(clock, np.zeros_like(clock))
         elif active is not None and name.endswith(_OF_ACTIVE):
-            fits[name] = _weighted(mixture, values, active)
+            # Such a share says nothing of the cycles in which SMs did not work.
+            fits[name] = mixture.fit_ratio(values * active, active)
         else:
             fits[name] = mixture.fit(values)
     for name, fit in fits.items():
@@ -416,13 +417,6 @@ def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
             sure = larger.within(MOST_ERROR / 100 * larger.values)
             whole = np.fmax(np.abs(fit.values), sure.values)
             yield name, fit.within(MOST_ERROR / 100 * whole)
-
-
-def _weighted(mixture: Mixture, values: FloatArray, weights: FloatArray) -> Fit:
-    # A share of the cycles in which SMs work says nothing of the others, which a sample can have
-    weighted, weight = mixture.fit(values * weights), mixture.fit(weights).values
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return Fit(weighted.values / weight, weighted.errors / np.abs(weight))
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,16 +452,36 @@ class Mixture:
 
     def fit(self, values: FloatArray) -> Fit:
         """What a metric is in each kernel that is told from others."""
-        fitted, errors = np.full(self.count, np.nan), np.full(self.count, np.nan)
-        if len(self.kernels):
-            values = values[self.samples]
-            result = self.inverse @ (self.parts.T @ values)
-            freedom = max(len(values) - len(self.kernels), 1)
-            left = float(((values - self.parts @ result) ** 2).sum()) / freedom
-            error = np.sqrt(np.maximum(self.inverse.diagonal(), 0.0) * left)
-            separate = self.kernels[self.separable]
-            fitted[separate], errors[separate] = result[self.separable], error[self.separable]
-        return Fit(fitted, errors)
+        result, fitted = self._solve(values)
+        return self._of_separable(result, self._errors(values[self.samples] - fitted))
+
+    def fit_ratio(self, parts: FloatArray, wholes: FloatArray) -> Fit:
+        """The ratio of two metrics in each kernel, with the error of what varies in one alone."""
+        (part, part_fitted), (whole, whole_fitted) = self._solve(parts), self._solve(wholes)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(whole > 0, part / whole, np.nan)
+            of_samples = np.where(whole_fitted > 0, part_fitted / whole_fitted, 0.0)
+            left = parts[self.samples] - part_fitted
+            left -= of_samples * (wholes[self.samples] - whole_fitted)
+            errors = np.where(whole > 0, self._errors(left) / whole, np.nan)
+        return self._of_separable(ratio, errors)
+
+    def _solve(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        # Of the kernels, and what they amount to in the samples
+        result = self.inverse @ (self.parts.T @ values[self.samples])
+        return result, self.parts @ result
+
+    def _errors(self, left: FloatArray) -> FloatArray:
+        freedom = max(len(left) - len(self.kernels), 1)
+        variance = self.inverse.diagonal() * float((left**2).sum()) / freedom
+        errors: FloatArray = np.sqrt(np.maximum(variance, 0.0))
+        return errors
+
+    def _of_separable(self, result: FloatArray, errors: FloatArray) -> Fit:
+        values, sure = np.full(self.count, np.nan), np.full(self.count, np.nan)
+        separate = self.kernels[self.separable]
+        values[separate], sure[separate] = result[self.separable], errors[self.separable]
+        return Fit(values, sure)
 
 
 def _better(one: Fit, other: Fit) -> Fit:

@@ -20,7 +20,12 @@ def init(
     source: Annotated[Path, typer.Argument(metavar="KERNEL.cu", help="The kernel's source file.")],
     kernel: Annotated[
         str | None,
-        typer.Option("--kernel", metavar="NAME", help="Kernel name, if the file has several."),
+        typer.Option(
+            "--kernel",
+            metavar="NAME",
+            help="Kernel name, if the file has several.",
+            callback=options.without_prefix,
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace an existing specification.")
