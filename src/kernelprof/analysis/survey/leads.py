@@ -338,7 +338,7 @@ def _waits_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
     waits = (long > SOME_WAIT) & (dram < BUSY_DRAM)
     busy = (dram >= SOME_DRAM) & (_occupancy(values) > HIGH_OCCUPANCY)
     mostly = (long > LONG_WAIT) & (_occupancy(values) > SOME_OCCUPANCY)
-    mostly &= (values["waves_per_sm"] >= FEWEST_WAVES) & _is_idle(values, context)
+    mostly &= (values["waves_per_sm"] >= MOST_OF_A_WAVE) & _is_idle(values, context)
     mostly &= _keeps_no_local_data(values)
     idle = _has_idle_units(values, context) | mostly
     return waits & (busy | (idle & (issue >= SOME_ISSUE)))

@@ -44,7 +44,7 @@ enum {
     HOLD_MS = 2000,        /* that a process's first launch waits for a burst */
     FIRST_MS = 150,        /* that a set is sampled at first; changing it takes 200 ms */
     LATER_MS = 500,        /* that it is sampled each time later */
-    SEEN_MS = 2500,        /* without a new kernel, after which PC sampling follows */
+    SEEN_MS = 1250,        /* without a new kernel, after which PC sampling follows */
     MOST_MS = 8000,        /* after which it follows in any case */
 };
 
