@@ -60,8 +60,9 @@ def test_most_name_what_was_measured(named: list[str | None]) -> None:
         for name, kernel in zip(named, KERNELS, strict=True)
     )
     # The first answers of eight programs: 29, 12 and 14 of 55; of second runs: 54, 15 and 7 of 76;
-    # of those with wider sets, mostly kernels that had no verdict before: 5, 10 and 14 of 29.
-    assert counted == {"same": 152, "other": 50, "open": 22}
+    # of those with wider sets, mostly kernels that had no verdict before: 5, 10 and 14 of 29; of
+    # those with short ones 13, 4 and 4 of 21, before imbalance had a lead.
+    assert counted == {"same": 154, "other": 49, "open": 21}
 
 
 def test_few_contradict_a_measurement_of_high_confidence(named: list[str | None]) -> None:
@@ -73,7 +74,6 @@ def test_few_contradict_a_measurement_of_high_confidence(named: list[str | None]
     assert len(high) == 62
     assert [each for each in high if each[1] != each[2]] == [
         ("cupy_science", "memory-latency", "low-occupancy"),
-        ("gnn", "low-occupancy", "workload-imbalance"),
         ("jax_attn", "async-pipeline-stalls", "tensor-throughput"),
         ("lstm", "small-grid", "async-pipeline-stalls"),
         ("unet", "memory-latency", "uncoalesced-global-access"),

@@ -96,6 +96,8 @@ SOME_TENSOR: Final = 0.28
 IDLE_TENSOR: Final = 0.1
 LITTLE_TENSOR: Final = 0.15
 FEW_WAVES: Final = 2.0
+EARLY_END: Final = 0.6
+"""Share of their warps that SMs have on average, below which many end long before the last."""
 BRIEF_NS: Final = 6_000.0
 """A quarter of it is launch overhead."""
 PIPELINE_WAIT: Final = 0.4
@@ -392,6 +394,17 @@ def _has_few_warps(values: LeadValues, context: RuleContext) -> BoolArray:
     )
 
 
+def _ends_early(values: LeadValues, context: RuleContext) -> BoolArray:
+    # Blocks that all begin at once, or almost; brief ones always end at different times, and so do
+    # roles of a pipeline.
+    waves = values["waves_per_sm"]
+    all_warps = np.minimum(waves, 1.0) * values["theoretical_occupancy"]
+    early = (values["achieved_occupancy"] < EARLY_END * all_warps) & (waves < FEW_WAVES)
+    early &= (waves >= MOST_OF_A_WAVE) & (values["theoretical_occupancy"] > HIGH_OCCUPANCY)
+    early &= values["duration"] >= BRIEF_NS
+    return early & ~values.small & _is_idle(values, context)
+
+
 def _has_few_places(values: LeadValues, context: RuleContext) -> BoolArray:
     few = values["theoretical_occupancy"] <= HIGH_OCCUPANCY
     few &= (values["waves_per_sm"] >= 1.0) & ~values.small
@@ -516,6 +529,11 @@ SAMPLED_LEADS: Final = (
         _full_l2,
         "L2 sector throughput is near its practical peak",
         at_limit=True,
+    ),
+    _lead(
+        "workload-imbalance",
+        _ends_early,
+        "all blocks fit on the SMs at once, but on average SMs have few of their warps",
     ),
     _lead("memory-latency", _waits_for_memory, "warps wait for memory, and DRAM is not saturated"),
     _lead(
