@@ -192,6 +192,45 @@ def test_what_the_kernels_name_mentions_is_needed(search) -> None:
     assert "Other" not in kept
 
 
+KERNELS = """\
+#define ENTRY extern "C" __global__ void
+#define NAMES(name) __global__ void name(int* x) { *x = 3; }
+struct Of { int n; };
+__global__ void declared(int* x);
+__global__ void other(int* x, Of of) { *x = of.n; }
+template <typename T> __global__ void table(T* x) { *x = 1; }
+template __global__ void table<int>(int* x);
+ENTRY plain(int* x) { *x = 2; }
+namespace a { __global__ void plain(float* x) { *x = 2; } }
+__device__ void helper(int* x) { declared<<<1, 1>>>(x); }
+__global__ void first(int* x) { table<<<1, 1>>>(x); }
+__global__ void declared(int* x) { *x = 4; }
+NAMES(of_macro)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "gone"),
+    [
+        ("plain", {5, 3, 6, 7, 11}),
+        ("a::plain", {5, 3, 6, 7, 11}),
+        ("first", {5, 3, 8, 9}),
+        ("table<int>", {5, 3, 8, 9, 11}),
+        ("other", {6, 7, 8, 9, 11}),
+        ("of_macro", set()),
+        ("", set()),
+    ],
+)
+def test_other_kernels_are_left_out(search, kernel, gone) -> None:
+    kept = extract_device_code(KERNELS, search, kernel).source.splitlines()
+    left_out = {
+        number
+        for number, (was, now) in enumerate(zip(KERNELS.splitlines(), kept, strict=True), 1)
+        if len(now.split()) < len(was.split()) / 2
+    }
+    assert left_out == gone
+
+
 MEMBERS = {
     "void host() { puts(host_name); }": False,
     "Box() : low(host_start()) {}": False,

@@ -55,6 +55,8 @@ class Where(Enum):
     """Where a declaration is needed."""
 
     DEVICE = "device"
+    KERNEL = "kernel"
+    """The definition of a kernel: for the device if it is the one, or device code names it."""
     EITHER = "either"
     """A type, a constant, a constexpr function: for the device if device code names it."""
     HOST = "host"
@@ -66,6 +68,12 @@ class Where(Enum):
 
 _OTHERS: Final = {
     "static_assert_declaration": Where.ASSERTION,
+    "template_instantiation": Where.INSTANCE,
+}
+
+
+_OF_KERNELS: Final = {
+    "function_definition": Where.KERNEL,
     "template_instantiation": Where.INSTANCE,
 }
 
@@ -120,6 +128,11 @@ def find_device_words(macro_bodies: Mapping[str, Collection[str]]) -> frozenset[
     return _with_macros(_SPACES, macro_bodies)
 
 
+def find_kernel_words(macro_bodies: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """The words that make a function a kernel: that of CUDA, and macros of it."""
+    return _with_macros({"__global__"}, macro_bodies)
+
+
 def find_instantiations(
     macro_bodies: Mapping[str, Collection[str]], words: frozenset[str]
 ) -> frozenset[str]:
@@ -141,12 +154,17 @@ def _with_macros(
 
 
 def find_declarations(
-    data: bytes, root: Node, words: frozenset[str], instantiations: frozenset[str] = frozenset()
+    data: bytes,
+    root: Node,
+    words: frozenset[str],
+    instantiations: frozenset[str] = frozenset(),
+    kernels: frozenset[str] = frozenset(),
 ) -> list[Declaration]:
     """The declarations of a source, which was parsed.
 
-    ``words`` are :func:`find_device_words`, ``instantiations`` :func:`find_instantiations`. What
-    the parser cannot read stays: it is taken for device code.
+    ``words`` are :func:`find_device_words`, ``instantiations`` :func:`find_instantiations`,
+    ``kernels`` :func:`find_kernel_words`. What the parser cannot read stays: it is taken for device
+    code.
     """
     declarations = []
     for node, inner in _outermost_declarations(root):
@@ -156,6 +174,9 @@ def find_declarations(
             instantiations
         ):
             declaration = replace(declaration, where=Where.HOST)
+        where = _OF_KERNELS.get(inner.type)
+        if where is not None and not kernels.isdisjoint(find_names(_head(inner))):
+            declaration = replace(declaration, where=where)
         declarations.append(declaration)
     return declarations
 

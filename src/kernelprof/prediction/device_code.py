@@ -21,6 +21,7 @@ from kernelprof.prediction.declarations import (
     find_declarations,
     find_device_words,
     find_instantiations,
+    find_kernel_words,
     find_macros,
     find_names,
 )
@@ -131,8 +132,9 @@ def extract_device_code(
 ) -> DeviceCode:
     """Take the host's code out of a source and of the headers beside it.
 
-    ``kernel`` is named beside what the device's code names. ``spare`` leaves out headers of CCCL
-    and of C++ that none of it seems to need. ``name_of`` gives the name of a header in messages.
+    ``kernel`` is named beside what the device's code names; other kernels are left out, or none if
+    it is not there. ``spare`` leaves out headers of CCCL and of C++ that none of it seems to need.
+    ``name_of`` gives the name of a header in messages.
     Raises :class:`InputError` for a header that cannot be read.
     """
     read = _read_files(source, search)
@@ -142,8 +144,11 @@ def extract_device_code(
             macro_bodies[name] = macro_bodies.get(name, frozenset()) | body
     words = find_device_words(macro_bodies)
     instantiations = find_instantiations(macro_bodies, words)
+    kernels = find_kernel_words(macro_bodies)
     for each in read.values():
-        each.declared = find_declarations(each.data, each.signatures, words, instantiations)
+        each.declared = find_declarations(
+            each.data, each.signatures, words, instantiations, kernels
+        )
     every = [declared for each in read.values() for declared in each.declared]
     used, retained = _find_device_declarations(every, macro_bodies, kernel)
     writer = _Writer(search, used, spare, name_of)
@@ -200,8 +205,12 @@ def _find_device_declarations(
     declared: set[str] = set()
     retained: set[int] = set()
     macros_left = dict(macro_bodies)
-    fresh = [each for each in every if each.where is Where.DEVICE]
-    waiting = [each for each in every if each.where in {Where.EITHER, Where.INSTANCE}]
+    kernels = [each for each in every if each.where is Where.KERNEL]
+    chosen = [each for each in kernels if not used.isdisjoint(each.names)]
+    # One that macros define is not seen: then it can be any.
+    others = [each for each in kernels if used.isdisjoint(each.names)] if chosen else []
+    fresh = [each for each in every if each.where is Where.DEVICE] + (chosen or kernels)
+    waiting = [each for each in every if each.where in {Where.EITHER, Where.INSTANCE}] + others
     while fresh:
         retained.update(map(id, fresh))
         declared.update(*(each.names for each in fresh))
@@ -211,7 +220,7 @@ def _find_device_declarations(
         fresh = [
             each
             for each in waiting
-            if not (used if each.where is Where.EITHER else declared).isdisjoint(each.names)
+            if not (declared if each.where is Where.INSTANCE else used).isdisjoint(each.names)
         ]
         fresh_ids = set(map(id, fresh))
         waiting = [each for each in waiting if id(each) not in fresh_ids]
