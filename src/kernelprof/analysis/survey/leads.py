@@ -329,7 +329,8 @@ def _leaves_tensor_cores_idle(values: LeadValues, context: RuleContext) -> BoolA
 
 def _has_idle_units(values: LeadValues, context: RuleContext) -> BoolArray:
     # Of kernels with many warps; scattered accesses would keep caches busy, or issue slots idle.
-    in_order = (_l1(values) < QUIET_L1) & (values["l2_sectors"] < BUSY_L2)
+    quiet = (_l1(values) < QUIET_L1) | (_has_quiet_l1(values) & (_l1(values) < BUSY_L1))
+    in_order = quiet & (values["l2_sectors"] < BUSY_L2)
     in_order &= ~(np.fmax.reduce([_low(context, unit) for unit in PIPE_RULES]) >= FULL)
     return _fills_gpu(values) & in_order & _has_room(context) & _keeps_no_local_data(values)
 
