@@ -61,7 +61,8 @@ def test_most_name_what_was_measured(named: list[str | None]) -> None:
     )
     # The first answers of eight programs: 29, 12 and 14 of 55; of second runs: 54, 15 and 7 of 76;
     # of those with wider sets, mostly kernels that had no verdict before: 5, 10 and 14 of 29; of
-    # those with short ones 13, 4 and 4 of 21, before imbalance had a lead and waits beside shared memory one.
+    # those with short ones 13, 4 and 4 of 21, before imbalance had a lead, and waits beside shared
+    # memory another.
     assert counted == {"same": 156, "other": 49, "open": 19}
 
 
