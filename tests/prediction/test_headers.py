@@ -130,10 +130,11 @@ def test_lanes_exchange_values_as_with_pytorch_whose_headers_are_not_there(
     assert "VOTE.ANY" in listing
 
 
-def test_what_a_source_defines_itself_is_not_brought(compile_cu) -> None:
+@pytest.mark.parametrize("ends", ["~0u) {", "unsigned(~0)) noexcept {"])
+def test_what_a_source_defines_itself_is_not_brought(compile_cu, ends) -> None:
     source = (
         "#include <ATen/ATen.h>\n"
-        "__device__ unsigned WARP_BALLOT(int value, unsigned mask = ~0u) {\n"
+        f"__device__ unsigned WARP_BALLOT(int value, unsigned mask = {ends}\n"
         "  return __ballot_sync(mask, value); }\n"
         "__global__ void k(unsigned* x) { x[0] = WARP_BALLOT(x[1]); }\n"
     )

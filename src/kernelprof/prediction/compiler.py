@@ -34,8 +34,10 @@ _OF_TORCH: Final = re.compile(
     r"|\b\w*PackedTensorAccessor"
 )
 _OWN_OF_TORCH: Final = re.compile(
-    r"(?<!using )\bnamespace\s+(at|c10)\b"
-    r"|\b(?:gpuAtomicAdd|WARP_(?:SHFL|BALLOT|ANY))\w*\s*\([^;(){}]*\)\s*\{"
+    r"(?:^|[;{}])\s*namespace\s+(at|c10)\b"
+    r"|\b(?:gpuAtomicAdd|WARP_(?:SHFL|BALLOT|ANY))\w*\s*"
+    r"\((?:[^;(){}]|\([^;(){}]*\))*\)\s*(?:noexcept\s*)?\{",
+    re.MULTILINE,
 )
 """Where a source declares itself what would be brought."""
 _FIXED_WIDTH: Final = "stdint.h"

@@ -471,6 +471,8 @@ def test_an_accessor_that_is_used_otherwise_is_asked_for(tmp_path, use) -> None:
         ("auto b = x.view({rows, 64}); auto a = torch::empty(b.sizes());", "64"),
         ("auto a = x.clone(); const int columns = x.size(1);", "columns"),
         ("auto a = x.clone(); int columns = x.size(1); columns = 3;", "n"),
+        ("auto a = x.clone(); int columns = x.size(1); columns += 3;", "n"),
+        ("auto a = x.clone(); int columns = x.size(1); columns++;", "n"),
         ("auto a = x.clone(); { int m = x.size(1); } { int m = x.size(1); }", "m"),
     ],
 )

@@ -354,6 +354,17 @@ class SourceSymbols:
                 assignments[syntax.text(target)].append((node, value))
         return assignments
 
+    @cached_property
+    def changes(self) -> Mapping[str, list[Node]]:
+        """Where variables get another value from the one that they have: ``n++``, ``n += 3``."""
+        changes = defaultdict(list)
+        for node in self.nodes["update_expression"]:
+            changes[syntax.child_text(node, "argument")].append(node)
+        for node in self.nodes["assignment_expression"]:
+            if syntax.child_text(node, "operator") != "=":
+                changes[syntax.child_text(node, "left")].append(node)
+        return changes
+
     def line_of(self, node: Node) -> str:
         """The line of a node, for comments: ``line 40``."""
         root = node

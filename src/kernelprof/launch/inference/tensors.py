@@ -49,8 +49,11 @@ def size_variable(name: str, dimension: int, frame: Frame, depth: int = 0) -> st
     begin, end = frame.body.start_byte, frame.body.end_byte
     for variable, assigned in frame.source.assignments.items():
         here = [value for node, value in assigned if begin <= node.start_byte < end]
+        changes = frame.source.changes.get(variable, ())
         # One that is assigned something else as well is another number.
-        if {syntax.text(value).replace(" ", "") for value in here} == {wanted}:
+        is_changed = any(begin <= node.start_byte < end for node in changes)
+        texts = {syntax.text(value).replace(" ", "") for value in here}
+        if texts == {wanted} and not is_changed:
             return variable
     alike = (_like(value) for value in frame.values(name))
     others = (
