@@ -31,13 +31,12 @@ _BROUGHT_BY_NVCC: Final = "nvcc_brings.h"
 _BROUGHT_BY_TORCH: Final = "torch_brings.h"
 _OF_TORCH: Final = re.compile(
     r"\b(at|c10)::(Half|BFloat16|acc_type|opmath_type)\b|\bgpuAtomicAdd|\bWARP_(SHFL|BALLOT|ANY)"
-    r"|\b\w*PackedTensorAccessor"
+    r"|\b\w*PackedTensorAccessor|\bC10_[A-Z]|\bCUDA_KERNEL_(?:LOOP|ASSERT)\b"
 )
 _OWN_OF_TORCH: Final = re.compile(
-    r"(?:^|[;{}])\s*namespace\s+(at|c10)\b"
+    r"(?<!using )(?<!using  )\bnamespace\s+(at|c10)\b"
     r"|\b(?:gpuAtomicAdd|WARP_(?:SHFL|BALLOT|ANY))\w*\s*"
-    r"\((?:[^;(){}]|\([^;(){}]*\))*\)\s*(?:noexcept\s*)?\{",
-    re.MULTILINE,
+    r"\((?:[^;(){}]|\([^;(){}]*\))*\)\s*(?:noexcept\s*)?\{"
 )
 """Where a source declares itself what would be brought."""
 _FIXED_WIDTH: Final = "stdint.h"

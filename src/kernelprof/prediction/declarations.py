@@ -45,6 +45,14 @@ _TYPES: Final = _CLASSES | {
 }
 """What the device needs if its code names it."""
 
+_OF_KERNELS: Final = frozenset(
+    (
+        *("__global__", "primitive_type", "launch_bounds", "storage_class_specifier", "comment"),
+        *("attribute_declaration", "function_declarator", "compound_statement"),
+    )
+)
+"""What a kernel consists of to which no macro adds."""
+
 _SCOPES: Final = frozenset(("namespace_definition", "linkage_specification"))
 _NEVER: Final = frozenset(
     ("comment", "preproc_include", "preproc_call", "preproc_directive", *_MACROS)
@@ -68,12 +76,6 @@ class Where(Enum):
 
 _OTHERS: Final = {
     "static_assert_declaration": Where.ASSERTION,
-    "template_instantiation": Where.INSTANCE,
-}
-
-
-_OF_KERNELS: Final = {
-    "function_definition": Where.KERNEL,
     "template_instantiation": Where.INSTANCE,
 }
 
@@ -128,11 +130,6 @@ def find_device_words(macro_bodies: Mapping[str, Collection[str]]) -> frozenset[
     return _with_macros(_SPACES, macro_bodies)
 
 
-def find_kernel_words(macro_bodies: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """The words that make a function a kernel: that of CUDA, and macros of it."""
-    return _with_macros({"__global__"}, macro_bodies)
-
-
 def find_instantiations(
     macro_bodies: Mapping[str, Collection[str]], words: frozenset[str]
 ) -> frozenset[str]:
@@ -158,13 +155,12 @@ def find_declarations(
     root: Node,
     words: frozenset[str],
     instantiations: frozenset[str] = frozenset(),
-    kernels: frozenset[str] = frozenset(),
+    macros: Collection[str] = (),
 ) -> list[Declaration]:
     """The declarations of a source, which was parsed.
 
     ``words`` are :func:`find_device_words`, ``instantiations`` :func:`find_instantiations`,
-    ``kernels`` :func:`find_kernel_words`. What the parser cannot read stays: it is taken for device
-    code.
+    ``macros`` the names of all. What the parser cannot read stays: it is taken for device code.
     """
     declarations = []
     for node, inner in _outermost_declarations(root):
@@ -174,11 +170,20 @@ def find_declarations(
             instantiations
         ):
             declaration = replace(declaration, where=Where.HOST)
-        where = _OF_KERNELS.get(inner.type)
-        if where is not None and not kernels.isdisjoint(find_names(_head(inner))):
-            declaration = replace(declaration, where=where)
+        if inner.type == "template_instantiation" and "__global__" in find_names(_head(inner)):
+            declaration = replace(declaration, where=Where.INSTANCE)
+        elif _is_kernel(inner) and declaration.names.isdisjoint(macros):
+            declaration = replace(declaration, where=Where.KERNEL)
         declarations.append(declaration)
     return declarations
+
+
+def _is_kernel(node: Node) -> bool:
+    """Whether a definition is that of a kernel and nothing else, with nothing from a macro."""
+    parts = {each.type for each in node.children}
+    plain = "__global__" in parts and parts <= _OF_KERNELS and not node.has_error
+    is_function = plain and node.type == "function_definition"
+    return is_function and b"#include" not in (node.text or b"").replace(b" ", b"")
 
 
 def _outermost_declarations(root: Node) -> Iterator[tuple[Node, Node]]:

@@ -21,7 +21,6 @@ from kernelprof.prediction.declarations import (
     find_declarations,
     find_device_words,
     find_instantiations,
-    find_kernel_words,
     find_macros,
     find_names,
 )
@@ -144,10 +143,9 @@ def extract_device_code(
             macro_bodies[name] = macro_bodies.get(name, frozenset()) | body
     words = find_device_words(macro_bodies)
     instantiations = find_instantiations(macro_bodies, words)
-    kernels = find_kernel_words(macro_bodies)
     for each in read.values():
         each.declared = find_declarations(
-            each.data, each.signatures, words, instantiations, kernels
+            each.data, each.signatures, words, instantiations, macro_bodies
         )
     every = [declared for each in read.values() for declared in each.declared]
     used, retained = _find_device_declarations(every, macro_bodies, kernel)

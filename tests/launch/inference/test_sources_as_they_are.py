@@ -204,6 +204,64 @@ def test_a_macro_that_begins_a_loop_is_that_loop(tmp_path) -> None:
     assert guesses.why["kernel"] == "instantiated on line 8"
 
 
+def test_a_loop_of_pytorch_is_that_loop(tmp_path) -> None:
+    text = "#include <ATen/cuda/detail/KernelUtils.h>\n"
+    text += SCALE.replace("template <typename T> ", "").replace("T*", "float*")
+    guesses = guesses_of(tmp_path / "k.cu", text)
+    assert guesses.arrays["y"].dimensions == ["n"]
+
+
+LAUNCHES = {
+    "one": ("#define GO(T) scale<T><<<grid, 64>>>(n, (T*)x, (T*)y)", "if (n) GO(double);"),
+    "split": (
+        "#define GO(T, m) \\\n  do { \\\n    scale<T> << <grid, 64>> >(n, (T*)x, (T*)y); \\\n"
+        "  } while (0)",
+        "if (n)\n    GO(double, n / 64);",
+    ),
+    "nested": (
+        "#define RUN(T) scale<T><<<grid, 64>>>(n, (T*)x, (T*)y)\n#define GO(T) { RUN(T); }",
+        "GO(double)",
+    ),
+    "joined": (
+        "#define GO(T, name) sc##name<T><<<grid, 64>>>(n, (T*)x, (T*)y); log(#name)",
+        "GO(double, ale);",
+    ),
+}
+
+
+@pytest.mark.parametrize("macro", LAUNCHES)
+def test_a_macro_with_a_launch_is_that_launch(tmp_path, macro) -> None:
+    text = f"{LOOP}{SCALE}void run(void* x, void* y, int n) {{\n  dim3 grid((n + 63) / 64);\n"
+    defined, used = LAUNCHES[macro]
+    guesses = guesses_of(tmp_path / "k.cu", f"{text}{defined}\n  {used}\n}}\n")
+    assert guesses.kernel == "scale<double>"
+    assert [each.text for each in guesses.block] == ["64"]
+    assert [each.text for each in guesses.grid] == ["ceil_div(n, 64)"]
+
+
+def test_macros_with_launches_that_name_each_other_end(tmp_path) -> None:
+    text = f"{LOOP}{SCALE}#define GO(T) GO(T) GO(T) scale<T><<<8, 64>>>(n, x, y);\n"
+    text += "void run(float* x, float* y, int n) { GO(float) }\n"
+    assert guesses_of(tmp_path / "k.cu", text).kernel == "scale<float>"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "given", "kernel"),
+    [
+        ("class F", "Twice", "map<Twice>"),
+        ("class F", "Unknown", None),
+        ("Mode mode", "FAST", "map<FAST>"),
+    ],
+)
+def test_classes_and_enumerators_are_template_arguments(tmp_path, parameter, given, kernel) -> None:
+    text = "struct Twice { __device__ float operator()(float a) { return 2 * a; } };\n"
+    text += (
+        f"enum Mode {{ SLOW, FAST }};\ntemplate <{parameter}> __global__ void map(float* x) {{\n"
+    )
+    text += f"  x[threadIdx.x] = 1; }}\nvoid run(float* x) {{ map<{given}><<<1, 64>>>(x); }}\n"
+    assert guesses_of(tmp_path / "k.cu", text).kernel == kernel
+
+
 @pytest.mark.parametrize(
     ("host", "kernel"),
     [

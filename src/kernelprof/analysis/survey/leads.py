@@ -399,7 +399,8 @@ def _ends_early(values: LeadValues, context: RuleContext) -> BoolArray:
     # Blocks that all begin at once, or almost; brief ones always end at different times, and so do
     # roles of a pipeline.
     waves = values["waves_per_sm"]
-    all_warps = np.minimum(waves, 1.0) * values["theoretical_occupancy"]
+    # The last wave of equal blocks need not be full.
+    all_warps = waves / np.ceil(waves) * values["theoretical_occupancy"]
     early = (values["achieved_occupancy"] < EARLY_END * all_warps) & (waves < FEW_WAVES)
     early &= (waves >= MOST_OF_A_WAVE) & (values["theoretical_occupancy"] > HIGH_OCCUPANCY)
     early &= values["duration"] >= BRIEF_NS
@@ -534,7 +535,7 @@ SAMPLED_LEADS: Final = (
     _lead(
         "workload-imbalance",
         _ends_early,
-        "all blocks fit on the SMs at once, but on average SMs have few of their warps",
+        "blocks begin at once or in two waves, but on average SMs have few of their warps",
     ),
     _lead("memory-latency", _waits_for_memory, "warps wait for memory, and DRAM is not saturated"),
     _lead(

@@ -313,9 +313,9 @@ def _rewrite_launches(text: str, of_kernels: Mapping[str, Sequence[int]]) -> tup
     written, done = [], 0
     for match in launched.finditer(text):
         begin = text.find("(", text.find(">>>", match.end()))
-        if match.start() < done or begin < done:
-            continue  # a mention before its launch, or between its brackets
-        end = _closing(text, begin)
+        if match.start() < done:
+            continue  # after a mention that was taken for it, or between its brackets
+        end = None if begin < 0 else _closing(text, begin)
         given = [] if end is None else _split_call(text[begin + 1 : end - 1])
         ranks = of_kernels[match[0]]
         if end is None or len(given) != len(ranks):

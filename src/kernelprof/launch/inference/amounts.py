@@ -102,7 +102,7 @@ class SizeExpr:
 
     def substitute(self, values: Mapping[str, SizeExpr]) -> SizeExpr | None:
         """Replace names by their values; ``None`` where that is not supported."""
-        return parse_amount(self.text, values)
+        return None if self.too_long else parse_amount(self.text, values)
 
     def never_below(self, other: SizeExpr) -> bool:
         """Whether it is at least the other wherever factors are 1 or more."""

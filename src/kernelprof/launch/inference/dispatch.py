@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch import syntax
 from kernelprof.launch.inference.symbols import called_name
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class DispatchedType:
             return None if _OF_FUNCTIONS.search(name) else self._type_for(name)
         if source.types.element(text) is not None:
             return text
-        if text.isidentifier() and text not in _classes(source):
+        if text.isidentifier() and text not in source.classes:
             return self._type_for(f"{name} {text}")
         return self.within(text)
 
@@ -97,11 +96,6 @@ def _expanded(name: str, source: SourceSymbols) -> list[str]:
         texts.append(source.macros[macro][1])
         pending += re.findall(r"\w+", texts[-1])
     return texts
-
-
-def _classes(source: SourceSymbols) -> set[str]:
-    nodes = (*source.nodes["struct_specifier"], *source.nodes["class_specifier"])
-    return {syntax.child_text(each, "name") for each in nodes}
 
 
 def is_element(parameter: TemplateParameter, kernel: KernelSignature) -> bool:

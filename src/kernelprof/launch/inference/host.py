@@ -626,8 +626,8 @@ def _resolve_template(
     """The arguments up to the first unknown one, with named constants as numbers."""
     resolved = []
     for each in kernel.template:
-        text = template.get(each.name)
-        if dispatched is not None and is_element(each, kernel):
+        text, element = template.get(each.name), is_element(each, kernel)
+        if dispatched is not None and element:
             text = dispatched.resolve(text, each.name, frame.source)
         elif dispatched is not None and text is not None:
             text = dispatched.within(text)
@@ -636,8 +636,9 @@ def _resolve_template(
         number = None
         if (
             text.isidentifier()
-            and text not in {"true", "false"}
+            and text not in {"true", "false"} | frame.source.enumerators
             and frame.source.types.element(text) is None
+            and (element or text not in frame.source.classes)
         ):
             number = values.evaluate(syntax.parse_expression(text), frame.elsewhere())
             if number is not None and number.constant is None and number.names <= set(values.sizes):

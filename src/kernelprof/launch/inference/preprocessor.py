@@ -149,7 +149,7 @@ def _condition(node: Node, defined: set[str] | frozenset[str]) -> bool | None:
 _MACRO: Final = re.compile(r"[A-Z][A-Z0-9_]*")
 _HEADERS: Final = re.compile(
     r"NULL$|NAN$|INFINITY$|EOF$|U?INT\d*_|U?CHAR_|U?SHRT_|U?LONG_|U?LLONG_|SIZE_MAX|FLT_|DBL_|HUGE_"
-    r"|M_|CUDART_|CUDA_|CU_|RAND_MAX|WARP_SZ|WARP_SHFL(_XOR|_UP|_DOWN)?$|WARP_(BALLOT|ANY)$"
+    r"|M_|CUDART_|CUDA_|CU_|RAND_MAX|WARP_SZ|WARP_SHFL(_XOR|_UP|_DOWN)?$|WARP_(BALLOT|ANY)$|C10_"
 )
 
 

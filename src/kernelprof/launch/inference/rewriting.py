@@ -1,7 +1,7 @@
 """What is rewritten in a source before it is read, so that more of it can be understood.
 
-Macros that stand for the head of a loop (``CUDA_KERNEL_LOOP(i, n) { ... }``) are calls to the
-grammar: the loop and its bound would not be seen. Nor would be what follows a macro that is a
+Macros that stand for the head of a loop (``CUDA_KERNEL_LOOP(i, n) { ... }``) or for a launch are
+calls to the grammar: what is in them would not be seen. Nor would be what follows a macro that is a
 statement without a semicolon, a launch whose brackets are apart, the number of a macro with a
 comment, and arrays that are passed as accessors of PyTorch.
 """
@@ -15,14 +15,20 @@ from kernelprof.launch import syntax
 from kernelprof.launch.inference.accessors import rewrite_accessors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Macros = Mapping[str, tuple[tuple[str, ...], str]]
 
 _CONTINUED: Final = re.compile(r"[ \t]*\\\n[ \t]*")
-_LOOP: Final = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]+(for[ \t]*\(.*)$", re.MULTILINE
+_MACRO: Final = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]+(.*)$", re.MULTILINE
 )
+_LOOP: Final = re.compile(r"for[ \t]*\(")
+_LAUNCH: Final = re.compile(r"(?<!<)<<<(?!<).*>>>")
+_DEFINES: Final = re.compile(r"#[ \t]*define[ \t]+$")
+_AS_TEXT: Final = re.compile(r"(?<!#)#[ \t]*(\w+)")
+_JOINS: Final = re.compile(r"\s*##\s*")
+"""Operators of the preprocessor in a macro's text."""
 _PRODUCT: Final = r"(?:blockIdx\.y\s*\*\s*gridDim\.x|gridDim\.x\s*\*\s*blockIdx\.y)"
 _NUMBER: Final = re.compile(
     rf"\(\s*(?:blockIdx\.x\s*\+\s*{_PRODUCT}|{_PRODUCT}\s*\+\s*blockIdx\.x)\s*\)"
@@ -39,6 +45,17 @@ _ALONE: Final = re.compile(r"^([ \t]+)([A-Z][A-Z0-9_]*)[ \t]*$(?!\s*[,;)}\]])", 
 """A macro that stands alone on a line, indented as a statement is."""
 _FAR: Final = 2000
 """Characters before a macro in which a statement ends, and that its arguments have at most."""
+_OF_TORCH: Final = {
+    "CUDA_KERNEL_LOOP": (
+        ("i", "n"),
+        "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += blockDim.x * gridDim.x)",
+    )
+}
+"""Macros that begin a loop, of PyTorch's headers."""
+_NESTED: Final = 3
+"""Macros for launches, one in the other."""
+_MOST_ADDED: Final = 1 << 18
+"""Characters that they are expanded to each time."""
 _IN_A_ROW: Final = 3
 """Macros that stand alone on lines one after the other."""
 
@@ -50,12 +67,15 @@ def rewrite(texts: Sequence[str], *, along_x: bool = False) -> list[str]:
     same in a grid without a second dimension.
     """
     texts = [each.replace("\r\n", "\n") for each in texts]
-    loops = _loop_macros(texts)
+    loops = {**_OF_TORCH, **_macros(texts, _LOOP.match)}
+    launches = _launch_macros([_SPLIT.sub(r"<<<\1>>>", each) for each in texts])
     defined = {name for text in texts for name in _DEFINED.findall(text)}
     rewritten = []
     for text in texts:
         new = _DEFINITION.sub(r"\1\2", _SPLIT.sub(r"<<<\1>>>", text))
-        new = _expand_loops(new, loops)
+        new = _expand(new, loops, begins_line=True)
+        for _ in range(_NESTED):
+            new = _expand(new, launches)
         for _ in range(_IN_A_ROW):
             new = _without_statements(new, defined)
         rewritten.append(_NUMBER.sub(_one_axis, new) if along_x else new)
@@ -80,28 +100,47 @@ def _without_statements(text: str, defined: set[str]) -> str:
     return _ALONE.sub(without, text)
 
 
-def _loop_macros(texts: Iterable[str]) -> Macros:
-    # Those whose text begins a loop: their parameters, and that text
-    return {
-        name: (tuple(map(str.strip, parameters.split(","))), syntax.COMMENT.sub("", head).rstrip())
+def _macros(texts: Iterable[str], holds: Callable[[str], object]) -> Macros:
+    # Those whose text is such: their parameters, and that text
+    macros = {
+        name: (tuple(map(str.strip, parameters.split(","))), syntax.COMMENT.sub("", body).rstrip())
         for text in texts
-        for name, parameters, head in _LOOP.findall(_CONTINUED.sub(" ", text))
+        for name, parameters, body in _MACRO.findall(_CONTINUED.sub(" ", text))
     }
+    return {name: macro for name, macro in macros.items() if holds(macro[1])}
 
 
-def _expand_loops(text: str, macros: Macros) -> str:
+def _launch_macros(texts: Sequence[str]) -> Macros:
+    # With a launch in their text, or such a macro
+    launches = _macros(texts, _LAUNCH.search)
+    for _ in range(_NESTED - 1 if launches else 0):
+        inner = re.compile(rf"\b(?:{'|'.join(map(re.escape, launches))})\b")
+        launches = {**_macros(texts, inner.search), **launches}
+    return launches
+
+
+def _expand(text: str, macros: Macros, *, begins_line: bool = False) -> str:
     if not macros:
         return text
-    used = re.compile(rf"^[ \t]*({'|'.join(map(re.escape, macros))})[ \t]*(?=\()", re.MULTILINE)
-    written, done = [], 0
+    names = "|".join(map(re.escape, macros))
+    begin = r"^[ \t]*" if begins_line else r"\b"
+    used = re.compile(rf"{begin}({names})[ \t]*(?=\()", re.MULTILINE)
+    written, done, added = [], 0, 0
     for match in used.finditer(text):
         arguments, end = _arguments(text, match.end())
-        parameters, head = macros[match[1]]
-        if match.start() < done or len(arguments) != len(parameters):
+        parameters, body = macros[match[1]]
+        near = max(0, match.start() - _FAR)
+        is_definition = _DEFINES.search(text, near, match.start()) is not None
+        if match.start() < done or len(arguments) != len(parameters) or is_definition:
             continue
-        head = _substitute(head, dict(zip(parameters, arguments, strict=True)))
+        added += len(body)
+        if added > _MOST_ADDED:
+            break
+        body = _AS_TEXT.sub(r'"\1"', body)
+        body = _substitute(body, dict(zip(parameters, arguments, strict=True)))
+        body = _JOINS.sub("", body)
         lines = "\n" * text.count("\n", match.start(), end)
-        written += [text[done : match.start()], head, lines]
+        written += [text[done : match.start()], body, lines]
         done = end
     return "".join((*written, text[done:]))
 

@@ -330,6 +330,17 @@ class SourceSymbols:
         return nodes
 
     @cached_property
+    def classes(self) -> frozenset[str]:
+        """Names of classes."""
+        nodes = (*self.nodes["struct_specifier"], *self.nodes["class_specifier"])
+        return frozenset(syntax.child_text(each, "name") for each in nodes)
+
+    @cached_property
+    def enumerators(self) -> frozenset[str]:
+        """Names of the values of enumerations."""
+        return frozenset(syntax.child_text(each, "name") for each in self.nodes["enumerator"])
+
+    @cached_property
     def declarations(self) -> Mapping[str, list[DeclaredVariable]]:
         """Declared variables by name."""
         declarations = defaultdict(list)

@@ -4,6 +4,23 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#define C10_WARP_SIZE 32
+#define C10_HOST __host__
+#define C10_DEVICE __device__
+#define C10_HOST_DEVICE __host__ __device__
+#define C10_ALWAYS_INLINE inline
+#define C10_RESTRICT __restrict__
+#define C10_LAUNCH_BOUNDS_0 __launch_bounds__(256, 4)
+#define C10_LAUNCH_BOUNDS_1(threads) __launch_bounds__(threads)
+#define C10_LAUNCH_BOUNDS_2(threads, blocks) __launch_bounds__(threads, blocks)
+#define CUDA_KERNEL_ASSERT(condition)                                                               \
+    if (!(condition)) {                                                                            \
+        __trap();                                                                                  \
+    }
+#define CUDA_KERNEL_LOOP(i, n)                                                                      \
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < (n);                  \
+         i += blockDim.x * gridDim.x)
+
 namespace c10 {
 template <typename Stored, typename Bits>
 struct alignas(2) Narrow {
