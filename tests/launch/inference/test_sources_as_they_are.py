@@ -245,6 +245,13 @@ def test_macros_with_launches_that_name_each_other_end(tmp_path) -> None:
     assert guesses_of(tmp_path / "k.cu", text).kernel == "scale<float>"
 
 
+@pytest.mark.parametrize("alias", ["using real = double;", "typedef double real;"])
+def test_a_type_that_a_function_names_is_that_type(tmp_path, alias) -> None:
+    text = f"{LOOP}{SCALE}void run(double* x, double* y, int n) {{\n  {alias}\n"
+    text += "  scale<real><<<8, 64>>>(n, x, y);\n}\n"
+    assert guesses_of(tmp_path / "k.cu", text).kernel == "scale<double>"
+
+
 @pytest.mark.parametrize(
     ("parameter", "given", "kernel"),
     [

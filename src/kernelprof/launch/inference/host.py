@@ -627,6 +627,7 @@ def _resolve_template(
     resolved = []
     for each in kernel.template:
         text, element = template.get(each.name), is_element(each, kernel)
+        text = text and frame.source.local_types.get(text, text)
         if dispatched is not None and element:
             text = dispatched.resolve(text, each.name, frame.source)
         elif dispatched is not None and text is not None:

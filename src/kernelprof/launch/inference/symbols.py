@@ -341,6 +341,17 @@ class SourceSymbols:
         return frozenset(syntax.child_text(each, "name") for each in self.nodes["enumerator"])
 
     @cached_property
+    def local_types(self) -> Mapping[str, str]:
+        """What names for types stand for that only a function knows."""
+        aliases = ((each, "name") for each in self.nodes["alias_declaration"])
+        definitions = ((each, "declarator") for each in self.nodes["type_definition"])
+        return {
+            syntax.child_text(node, name): syntax.child_text(node, "type")
+            for node, name in (*aliases, *definitions)
+            if function_around(node) is not None
+        }
+
+    @cached_property
     def declarations(self) -> Mapping[str, list[DeclaredVariable]]:
         """Declared variables by name."""
         declarations = defaultdict(list)
