@@ -54,6 +54,10 @@ _OF_TORCH: Final = {
 """Macros that begin a loop, of PyTorch's headers."""
 _NESTED: Final = 3
 """Macros for launches, one in the other."""
+_LONGEST: Final = 8000
+"""Characters of such a macro's text."""
+_MOST_UNREAD: Final = 1000
+"""Uses whose arguments do not end."""
 _MOST_ADDED: Final = 1 << 18
 """Characters that they are expanded to each time."""
 _IN_A_ROW: Final = 3
@@ -106,6 +110,7 @@ def _macros(texts: Iterable[str], holds: Callable[[str], object]) -> Macros:
         name: (tuple(map(str.strip, parameters.split(","))), syntax.COMMENT.sub("", body).rstrip())
         for text in texts
         for name, parameters, body in _MACRO.findall(_CONTINUED.sub(" ", text))
+        if len(body) <= _LONGEST
     }
     return {name: macro for name, macro in macros.items() if holds(macro[1])}
 
@@ -125,9 +130,12 @@ def _expand(text: str, macros: Macros, *, begins_line: bool = False) -> str:
     names = "|".join(map(re.escape, macros))
     begin = r"^[ \t]*" if begins_line else r"\b"
     used = re.compile(rf"{begin}({names})[ \t]*(?=\()", re.MULTILINE)
-    written, done, added = [], 0, 0
+    written, done, added, unread = [], 0, 0, 0
     for match in used.finditer(text):
         arguments, end = _arguments(text, match.end())
+        unread += not arguments
+        if unread > _MOST_UNREAD:
+            break
         parameters, body = macros[match[1]]
         near = max(0, match.start() - _FAR)
         is_definition = _DEFINES.search(text, near, match.start()) is not None
