@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Macros = Mapping[str, tuple[tuple[str, ...], str]]
 
-_CONTINUED: Final = re.compile(r"[ \t]*\\\n[ \t]*")
+_CONTINUED: Final = re.compile(r"(?<![ \t])[ \t]*\\\n[ \t]*")
 _MACRO: Final = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]+(.*)$", re.MULTILINE
 )
