@@ -35,6 +35,7 @@ _OF_TORCH: Final = re.compile(
 )
 _OWN_OF_TORCH: Final = re.compile(
     r"(?<!using )(?<!using  )\bnamespace\s+(at|c10)\b"
+    r"|\bC10_WARP_SIZE\s*=|#\s*define\s+C10_WARP_SIZE\b"
     r"|\b(?:gpuAtomicAdd|WARP_(?:SHFL|BALLOT|ANY))\w*\s*"
     r"\((?:[^;(){}]|\([^;(){}]*\))*\)\s*(?:noexcept\s*)?\{"
 )

@@ -245,11 +245,33 @@ def test_macros_with_launches_that_name_each_other_end(tmp_path) -> None:
     assert guesses_of(tmp_path / "k.cu", text).kernel == "scale<float>"
 
 
-@pytest.mark.parametrize("alias", ["using real = double;", "typedef double real;"])
-def test_a_type_that_a_function_names_is_that_type(tmp_path, alias) -> None:
-    text = f"{LOOP}{SCALE}void run(double* x, double* y, int n) {{\n  {alias}\n"
-    text += "  scale<real><<<8, 64>>>(n, x, y);\n}\n"
-    assert guesses_of(tmp_path / "k.cu", text).kernel == "scale<double>"
+def test_a_macro_that_is_defined_twice_is_not_guessed(tmp_path) -> None:
+    text = f"{LOOP}{SCALE}#ifdef BIG\n#define GO(T) scale<T><<<8, 64>>>(n, x, y)\n#else\n"
+    text += "#define GO(T) scale<T><<<8, 1024>>>(n, x, y)\n#endif\n"
+    text += "void run(float* x, float* y, int n) { GO(float); }\n"
+    assert guesses_of(tmp_path / "k.cu", text).kernel is None
+
+
+@pytest.mark.parametrize(
+    ("before", "inside"),
+    [
+        ("", "enum { B = 64 };"),
+        ("enum class Tile { B, GRID };", "constexpr int B = 64;"),
+    ],
+)
+def test_values_of_a_function_are_numbers(tmp_path, before, inside) -> None:
+    text = f"{before}\ntemplate <int N> __global__ void f(float* x) {{ x[threadIdx.x] = N; }}\n"
+    text += f"void run(float* x) {{ {inside} f<B><<<1, 64>>>(x); }}\n"
+    assert guesses_of(tmp_path / "k.cu", text).kernel == "f<64>"
+
+
+@pytest.mark.parametrize("within", ["namespace a {{ {} }}", "template <class Op> {}"])
+def test_a_class_that_is_not_seen_is_no_template_argument(tmp_path, within) -> None:
+    text = "struct Op {};\n" if "template" in within else ""
+    text += "template <class F> __global__ void map(float* x) { x[threadIdx.x] = 1; }\n"
+    run = "void run(float* x) { map<Op><<<1, 64>>>(x); }"
+    text += within.format(run if "template" in within else f"struct Op {{}}; {run}")
+    assert guesses_of(tmp_path / "k.cu", f"{text}\n").kernel is None
 
 
 @pytest.mark.parametrize(

@@ -616,6 +616,12 @@ def _read_launch(
     )
 
 
+def _is_global_class(name: str, frame: Frame) -> bool:
+    # And no template parameter of the function
+    own = () if frame.function is None else frame.function.template
+    return name in frame.source.global_classes and name not in own
+
+
 def _resolve_template(
     kernel: KernelSignature,
     template: Mapping[str, str],
@@ -627,7 +633,6 @@ def _resolve_template(
     resolved = []
     for each in kernel.template:
         text, element = template.get(each.name), is_element(each, kernel)
-        text = text and frame.source.local_types.get(text, text)
         if dispatched is not None and element:
             text = dispatched.resolve(text, each.name, frame.source)
         elif dispatched is not None and text is not None:
@@ -637,9 +642,9 @@ def _resolve_template(
         number = None
         if (
             text.isidentifier()
-            and text not in {"true", "false"} | frame.source.enumerators
+            and text not in {"true", "false"}
             and frame.source.types.element(text) is None
-            and (element or text not in frame.source.classes)
+            and (element or not _is_global_class(text, frame))
         ):
             number = values.evaluate(syntax.parse_expression(text), frame.elsewhere())
             if number is not None and number.constant is None and number.names <= set(values.sizes):
@@ -650,6 +655,8 @@ def _resolve_template(
                     else None
                 )
             if number is None or number.constant is None:
-                break
+                if text not in frame.source.enumerators:
+                    break
+                number = None
         resolved.append(text if number is None else number.text)
     return tuple(resolved)

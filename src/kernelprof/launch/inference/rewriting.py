@@ -35,7 +35,8 @@ _NUMBER: Final = re.compile(
 )
 """The number of a block that counts along x and y."""
 _DEFINITION: Final = re.compile(
-    r"^([ \t]*#[ \t]*define\b(?:[^\n\"'/]|/(?![/*])|/\*.*?\*/)*)//.*?(\\?)$", re.MULTILINE
+    r"^([ \t]*#[ \t]*define\b(?:[^\n\"'/]|/(?![/*])|/\*(?:[^*\n]|\*(?!/))*\*/)*)//.*?(\\?)$",
+    re.MULTILINE,
 )
 """A macro's text with a comment, which the grammar takes for a part of it."""
 _SPLIT: Final = re.compile(r"(?<!<)<<[ \t]+<(?!<)([^;{}]{0,400}?)>>[ \t]*>")
@@ -52,6 +53,7 @@ _OF_TORCH: Final = {
     )
 }
 """Macros that begin a loop, of PyTorch's headers."""
+_OWN_LOOP: Final = re.compile(r"#[ \t]*define[ \t]+CUDA_KERNEL_LOOP\b")
 _NESTED: Final = 3
 """Macros for launches, one in the other."""
 _LONGEST: Final = 8000
@@ -71,7 +73,8 @@ def rewrite(texts: Sequence[str], *, along_x: bool = False) -> list[str]:
     same in a grid without a second dimension.
     """
     texts = [each.replace("\r\n", "\n") for each in texts]
-    loops = {**_OF_TORCH, **_macros(texts, _LOOP.match)}
+    brought = _OF_TORCH if not any(map(_OWN_LOOP.search, texts)) else {}
+    loops = {**brought, **_macros(texts, _LOOP.match)}
     launches = _launch_macros([_SPLIT.sub(r"<<<\1>>>", each) for each in texts])
     defined = {name for text in texts for name in _DEFINED.findall(text)}
     rewritten = []
@@ -105,14 +108,19 @@ def _without_statements(text: str, defined: set[str]) -> str:
 
 
 def _macros(texts: Iterable[str], holds: Callable[[str], object]) -> Macros:
-    # Those whose text is such: their parameters, and that text
-    macros = {
-        name: (tuple(map(str.strip, parameters.split(","))), syntax.COMMENT.sub("", body).rstrip())
-        for text in texts
-        for name, parameters, body in _MACRO.findall(_CONTINUED.sub(" ", text))
-        if len(body) <= _LONGEST
+    # Those whose text is such: their parameters, and that text; not those that are defined twice,
+    # for which of the two holds is known to the preprocessor alone.
+    macros: dict[str, tuple[tuple[str, ...], str]] = {}
+    several: set[str] = set()
+    for text in texts:
+        for name, parameters, body in _MACRO.findall(_CONTINUED.sub(" ", text)):
+            plain = syntax.COMMENT.sub("", body).rstrip() if len(body) <= _LONGEST else ""
+            macro = tuple(map(str.strip, parameters.split(","))), plain
+            if macros.setdefault(name, macro) != macro:
+                several.add(name)
+    return {
+        name: macro for name, macro in macros.items() if holds(macro[1]) and name not in several
     }
-    return {name: macro for name, macro in macros.items() if holds(macro[1])}
 
 
 def _launch_macros(texts: Sequence[str]) -> Macros:
@@ -141,12 +149,12 @@ def _expand(text: str, macros: Macros, *, begins_line: bool = False) -> str:
         is_definition = _DEFINES.search(text, near, match.start()) is not None
         if match.start() < done or len(arguments) != len(parameters) or is_definition:
             continue
-        added += len(body)
-        if added > _MOST_ADDED:
-            break
         body = _AS_TEXT.sub(r'"\1"', body)
         body = _substitute(body, dict(zip(parameters, arguments, strict=True)))
         body = _JOINS.sub("", body)
+        added += len(body)
+        if added > _MOST_ADDED:
+            break
         lines = "\n" * text.count("\n", match.start(), end)
         written += [text[done : match.start()], body, lines]
         done = end

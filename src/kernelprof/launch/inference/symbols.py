@@ -331,25 +331,30 @@ class SourceSymbols:
 
     @cached_property
     def classes(self) -> frozenset[str]:
-        """Names of classes."""
-        nodes = (*self.nodes["struct_specifier"], *self.nodes["class_specifier"])
+        """Names of classes, wherever they are declared."""
+        return frozenset(syntax.child_text(each, "name") for each in self._classes)
+
+    @cached_property
+    def global_classes(self) -> frozenset[str]:
+        """Names of classes that are seen everywhere."""
+        nodes = filter(_is_seen_everywhere, self._classes)
         return frozenset(syntax.child_text(each, "name") for each in nodes)
+
+    @property
+    def _classes(self) -> list[Node]:
+        return [*self.nodes["struct_specifier"], *self.nodes["class_specifier"]]
 
     @cached_property
     def enumerators(self) -> frozenset[str]:
-        """Names of the values of enumerations."""
-        return frozenset(syntax.child_text(each, "name") for each in self.nodes["enumerator"])
-
-    @cached_property
-    def local_types(self) -> Mapping[str, str]:
-        """What names for types stand for that only a function knows."""
-        aliases = ((each, "name") for each in self.nodes["alias_declaration"])
-        definitions = ((each, "declarator") for each in self.nodes["type_definition"])
-        return {
-            syntax.child_text(node, name): syntax.child_text(node, "type")
-            for node, name in (*aliases, *definitions)
-            if function_around(node) is not None
-        }
+        """Names of values of enumerations that are seen everywhere."""
+        return frozenset(
+            syntax.child_text(each, "name")
+            for enum in self.nodes["enum_specifier"]
+            if _is_seen_everywhere(enum)
+            and not any(word.type in {"class", "struct"} for word in enum.children)
+            for each in syntax.walk(enum)
+            if each.type == "enumerator"
+        )
 
     @cached_property
     def declarations(self) -> Mapping[str, list[DeclaredVariable]]:
@@ -450,6 +455,16 @@ class SourceSymbols:
         self.functions.setdefault(
             name, FunctionSymbol(name, node, tuple(listed), names, defaults, given)
         )
+
+
+def _is_seen_everywhere(node: Node) -> bool:
+    # Of no function, class, template or namespace
+    around = {"function_definition", "field_declaration_list", "declaration_list"}
+    around |= {"template_declaration", "compound_statement"}
+    outer = node.parent
+    while outer is not None and outer.type not in around:
+        outer = outer.parent
+    return outer is None
 
 
 def is_device_function(node: Node) -> bool:

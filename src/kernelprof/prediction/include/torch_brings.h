@@ -4,7 +4,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#define C10_WARP_SIZE 32
+constexpr int C10_WARP_SIZE = 32;
 #define C10_HOST __host__
 #define C10_DEVICE __device__
 #define C10_HOST_DEVICE __host__ __device__
@@ -18,8 +18,8 @@
         __trap();                                                                                  \
     }
 #define CUDA_KERNEL_LOOP(i, n)                                                                      \
-    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < (n);                  \
-         i += blockDim.x * gridDim.x)
+    long long i##_64 = (long long)blockIdx.x * blockDim.x + threadIdx.x;                           \
+    for (int i = i##_64; i##_64 < (n); i##_64 += blockDim.x * gridDim.x, i = i##_64)
 
 namespace c10 {
 template <typename Stored, typename Bits>
