@@ -211,6 +211,12 @@ def test_a_loop_of_pytorch_is_that_loop(tmp_path) -> None:
     assert guesses.arrays["y"].dimensions == ["n"]
 
 
+def test_a_macro_that_begins_either_of_two_loops_begins_one(tmp_path) -> None:
+    text = f"#ifdef HIP\n{LOOP.replace('int i', 'size_t i')}#else\n{LOOP}#endif\n"
+    text += SCALE.replace("template <typename T> ", "").replace("T*", "float*")
+    assert guesses_of(tmp_path / "k.cu", text).arrays["y"].dimensions == ["n"]
+
+
 LAUNCHES = {
     "one": ("#define GO(T) scale<T><<<grid, 64>>>(n, (T*)x, (T*)y)", "if (n) GO(double);"),
     "split": (

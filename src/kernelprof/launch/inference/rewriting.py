@@ -15,9 +15,11 @@ from kernelprof.launch import syntax
 from kernelprof.launch.inference.accessors import rewrite_accessors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    Macros = Mapping[str, tuple[tuple[str, ...], str]]
+    Macro = tuple[tuple[str, ...], str]
+    """Its parameters, and its text."""
+    Macros = Mapping[str, Macro]
 
 _CONTINUED: Final = re.compile(r"(?<![ \t])[ \t]*\\\n[ \t]*")
 _MACRO: Final = re.compile(
@@ -25,7 +27,6 @@ _MACRO: Final = re.compile(
 )
 _LOOP: Final = re.compile(r"for[ \t]*\(")
 _LAUNCH: Final = re.compile(r"(?<!<)<<<(?!<).*>>>")
-_DEFINES: Final = re.compile(r"#[ \t]*define[ \t]+$")
 _AS_TEXT: Final = re.compile(r"(?<!#)#[ \t]*(\w+)")
 _JOINS: Final = re.compile(r"\s*##\s*")
 """Operators of the preprocessor in a macro's text."""
@@ -53,7 +54,6 @@ _OF_TORCH: Final = {
     )
 }
 """Macros that begin a loop, of PyTorch's headers."""
-_OWN_LOOP: Final = re.compile(r"#[ \t]*define[ \t]+CUDA_KERNEL_LOOP\b")
 _NESTED: Final = 3
 """Macros for launches, one in the other."""
 _LONGEST: Final = 8000
@@ -72,14 +72,13 @@ def rewrite(texts: Sequence[str], *, along_x: bool = False) -> list[str]:
     ``along_x`` has blocks that are numbered along x and y numbered along x alone, which is the
     same in a grid without a second dimension.
     """
-    texts = [each.replace("\r\n", "\n") for each in texts]
-    brought = _OF_TORCH if not any(map(_OWN_LOOP.search, texts)) else {}
-    loops = {**brought, **_macros(texts, _LOOP.match)}
-    launches = _launch_macros([_SPLIT.sub(r"<<<\1>>>", each) for each in texts])
+    texts = [_SPLIT.sub(r"<<<\1>>>", each.replace("\r\n", "\n")) for each in texts]
+    definitions = _definitions(texts)
+    loops, launches = _loop_macros(definitions), _launch_macros(definitions)
     defined = {name for text in texts for name in _DEFINED.findall(text)}
     rewritten = []
     for text in texts:
-        new = _DEFINITION.sub(r"\1\2", _SPLIT.sub(r"<<<\1>>>", text))
+        new = _DEFINITION.sub(r"\1\2", text)
         new = _expand(new, loops, begins_line=True)
         for _ in range(_NESTED):
             new = _expand(new, launches)
@@ -107,28 +106,32 @@ def _without_statements(text: str, defined: set[str]) -> str:
     return _ALONE.sub(without, text)
 
 
-def _macros(texts: Iterable[str], holds: Callable[[str], object]) -> Macros:
-    # Those whose text is such: their parameters, and that text; not those that are defined twice,
-    # for which of the two holds is known to the preprocessor alone.
-    macros: dict[str, tuple[tuple[str, ...], str]] = {}
-    several: set[str] = set()
+def _definitions(texts: Iterable[str]) -> dict[str, list[Macro]]:
+    # The different ones of each macro with parameters
+    definitions: dict[str, list[Macro]] = {}
     for text in texts:
         for name, parameters, body in _MACRO.findall(_CONTINUED.sub(" ", text)):
             plain = syntax.COMMENT.sub("", body).rstrip() if len(body) <= _LONGEST else ""
             macro = tuple(map(str.strip, parameters.split(","))), plain
-            if macros.setdefault(name, macro) != macro:
-                several.add(name)
-    return {
-        name: macro for name, macro in macros.items() if holds(macro[1]) and name not in several
-    }
+            same = definitions.setdefault(name, [])
+            if macro not in same:
+                same.append(macro)
+    return definitions
 
 
-def _launch_macros(texts: Sequence[str]) -> Macros:
-    # With a launch in their text, or such a macro
-    launches = _macros(texts, _LAUNCH.search)
+def _loop_macros(definitions: Mapping[str, Sequence[Macro]]) -> Macros:
+    macros = {**_OF_TORCH, **{name: each[-1] for name, each in definitions.items()}}
+    return {name: macro for name, macro in macros.items() if _LOOP.match(macro[1])}
+
+
+def _launch_macros(definitions: Mapping[str, Sequence[Macro]]) -> Macros:
+    # With a launch in their text, or such a macro. Which of two definitions holds is known to the
+    # preprocessor alone, and decides the block.
+    macros = {name: each[0] for name, each in definitions.items() if len(each) == 1}
+    launches = {name: macro for name, macro in macros.items() if _LAUNCH.search(macro[1])}
     for _ in range(_NESTED - 1 if launches else 0):
         inner = re.compile(rf"\b(?:{'|'.join(map(re.escape, launches))})\b")
-        launches = {**_macros(texts, inner.search), **launches}
+        launches |= {name: macro for name, macro in macros.items() if inner.search(macro[1])}
     return launches
 
 
@@ -137,17 +140,15 @@ def _expand(text: str, macros: Macros, *, begins_line: bool = False) -> str:
         return text
     names = "|".join(map(re.escape, macros))
     begin = r"^[ \t]*" if begins_line else r"\b"
-    used = re.compile(rf"{begin}({names})[ \t]*(?=\()", re.MULTILINE)
+    used = re.compile(rf"(#[ \t]*define[ \t]+)?{begin}({names})[ \t]*(?=\()", re.MULTILINE)
     written, done, added, unread = [], 0, 0, 0
     for match in used.finditer(text):
         arguments, end = _arguments(text, match.end())
         unread += not arguments
         if unread > _MOST_UNREAD:
             break
-        parameters, body = macros[match[1]]
-        near = max(0, match.start() - _FAR)
-        is_definition = _DEFINES.search(text, near, match.start()) is not None
-        if match.start() < done or len(arguments) != len(parameters) or is_definition:
+        parameters, body = macros[match[2]]
+        if match[1] or match.start() < done or len(arguments) != len(parameters):
             continue
         body = _AS_TEXT.sub(r'"\1"', body)
         body = _substitute(body, dict(zip(parameters, arguments, strict=True)))

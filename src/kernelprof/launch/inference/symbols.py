@@ -457,12 +457,18 @@ class SourceSymbols:
         )
 
 
+_SCOPES: Final = frozenset(
+    (
+        *("function_definition", "compound_statement", "field_declaration_list"),
+        *("template_declaration", "declaration_list"),
+    )
+)
+"""What hides names: functions, classes, templates and namespaces."""
+
+
 def _is_seen_everywhere(node: Node) -> bool:
-    # Of no function, class, template or namespace
-    around = {"function_definition", "field_declaration_list", "declaration_list"}
-    around |= {"template_declaration", "compound_statement"}
     outer = node.parent
-    while outer is not None and outer.type not in around:
+    while outer is not None and outer.type not in _SCOPES:
         outer = outer.parent
     return outer is None
 
