@@ -58,12 +58,39 @@ def test_most_name_what_was_measured(named: list[str | None]) -> None:
     counted = Counter(
         "open" if name is None else "same" if name == kernel["measured"] else "other"
         for name, kernel in zip(named, KERNELS, strict=True)
+        if "share" not in kernel
     )
     # The first answers of eight programs: 29, 12 and 14 of 55; of second runs: 54, 15 and 7 of 76;
     # of those with wider sets, mostly kernels that had no verdict before: 5, 10 and 14 of 29; of
     # those with short ones 13, 4 and 4 of 21, before imbalance had a lead, and waits beside shared
-    # memory another.
-    assert counted == {"same": 156, "other": 49, "open": 19}
+    # memory another. All were 156, 49 and 19 before pipelines had limits of their own.
+    assert counted == {"same": 179, "other": 33, "open": 12}
+
+
+# Percent of a program's kernel time: the same as measured, and another. The first four were in
+# view; the answers to the others, of leads that had not seen them, were 28 and 3, 3 and 2, 35 and
+# 3, 46 and 10, 56 and 0.
+BY_TIME = {
+    "jax, by time": (97, 1),
+    "compiled, by time": (79, 11),
+    "resnet, by time": (76, 4),
+    "encoder, by time": (82, 4),
+    "bert": (29, 3),
+    "convnext": (4, 2),
+    "jaxconv": (35, 3),
+    "cupysig": (52, 10),
+    "points": (64, 0),
+}
+
+
+@pytest.mark.parametrize("program", BY_TIME)
+def test_most_of_the_time_is_named_as_measured(program: str, named: list[str | None]) -> None:
+    same = other = 0.0
+    for name, kernel in zip(named, KERNELS, strict=True):
+        if kernel["program"] == program and name is not None:
+            same += kernel["share"] * (name == kernel["measured"])
+            other += kernel["share"] * (name != kernel["measured"])
+    assert (round(100 * same), round(100 * other)) == BY_TIME[program]
 
 
 def test_few_contradict_a_measurement_of_high_confidence(named: list[str | None]) -> None:
@@ -72,7 +99,7 @@ def test_few_contradict_a_measurement_of_high_confidence(named: list[str | None]
         for name, kernel in zip(named, KERNELS, strict=True)
         if kernel["confidence"] == "high" and name is not None
     ]
-    assert len(high) == 62
+    assert len(high) == 123
     assert [each for each in high if each[1] != each[2]] == [
         ("cupy_science", "memory-latency", "low-occupancy"),
         ("jax_attn", "async-pipeline-stalls", "tensor-throughput"),
@@ -80,6 +107,9 @@ def test_few_contradict_a_measurement_of_high_confidence(named: list[str | None]
         ("unet", "memory-latency", "uncoalesced-global-access"),
         # A fill of 63 MB: caches are empty for ncu, and full of dirty lines in the program.
         ("compiled, wider sets", "dram-bandwidth", "l2-bandwidth"),
+        ("compiled, by time", "dram-bandwidth", "l2-bandwidth"),
+        ("jaxconv", "memory-latency", "dram-bandwidth"),
+        ("cupysig", "memory-latency", "uncoalesced-global-access"),
     ]
 
 
@@ -96,5 +126,7 @@ def test_few_contradict_a_measurement_of_high_confidence(named: list[str | None]
     ],
 )
 def test_a_lead_names_it(kernel: str, bottlenecks: list[str], named: list[str | None]) -> None:
-    rows = [row for row, each in enumerate(KERNELS) if kernel in each["name"]]
+    rows = [
+        row for row, each in enumerate(KERNELS) if kernel in each["name"] and "share" not in each
+    ]
     assert [named[row] for row in rows] == bottlenecks

@@ -58,6 +58,19 @@ def test_units_are_as_busy_as_ncu_measured_them() -> None:
         assert (found.bottleneck, found.lead, found.confidence) == (lead, lead, "low")
 
 
+@pytest.mark.parametrize("part", [1.0, 0.4], ids=["whole", "with_gaps"])
+def test_a_kernel_has_the_clock_at_which_it_ran(part: float) -> None:
+    """In samples with one kernel alone it is 1.648 GHz in the product and 1.98 in others."""
+    rows = trace("mixed").kernels.copy()
+    rows["end"] = rows["start"] + (part * (rows["end"] - rows["start"])).astype(np.int64)
+    capture = sampled_capture(replace(trace("mixed"), kernels=rows))
+    assert capture is not None
+    cycles = capture.columns["sm__cycles_elapsed.max"].values
+    clocks = cycles / capture.columns["gpu__time_duration.sum"].values
+    expected = [1.65 if "nvjet" in each.kernel else 1.98 for each in capture.launches]
+    assert clocks == pytest.approx(expected, abs=0.02)
+
+
 def test_warps_wait_for_what_ncu_measured() -> None:
     """``ncu --set full`` gave memory-latency, medium, for the same sweep on the same H100."""
     (sweep,) = (

@@ -43,14 +43,16 @@ BUSY_ISSUE: Final = 0.7
 SOME_DRAM: Final = 0.50
 LONG_WAIT: Final = 0.5
 """Share of the cycles of warps that wait for memory, or for instructions."""
-SOME_WAIT: Final = 0.4
+SOME_WAIT: Final = 0.35
 """The same of warps that also issue, while no unit is busy."""
 BARRIER_WAIT: Final = 0.4
 HIGH_OCCUPANCY: Final = 50.0
 SOME_OCCUPANCY: Final = 40.0
 """Where most of the time of warps is known to be waits for memory."""
 MOST_OF_A_WAVE: Final = 0.6
-LOW_OCCUPANCY: Final = 30.0
+SMALL_WAVE: Final = 0.7
+"""Share of a wave below which a brief launch leaves warps' places empty."""
+LOW_OCCUPANCY: Final = 40.0
 FEWEST_WARPS: Final = 12.5
 FEWEST_WAVES: Final = 0.8
 MOST_SMS: Final = 0.92
@@ -62,6 +64,22 @@ MANY_IDLE_LANES: Final = 20.0
 MOST_WAIT: Final = 0.75
 AT_REST: Final = 0.03
 """Of the peak of every unit: a GPU that is full of warps does next to nothing."""
+FULL_PIPELINE: Final = 0.9
+"""Of the tensor pipe, from which warps that wait for operands keep it full."""
+FULL_DRAM_OF_PIPELINES: Final = 0.88
+"""Of DRAM, from which it is what a pipeline of copies and tensor cores waits for."""
+CACHED_NS: Final = 25_000.0
+"""What a briefer kernel writes may stay in L2 when ``ncu`` runs it alone: in a program DRAM is 5 to
+30 points busier then, with what the kernels before it wrote."""
+MOSTLY_READ: Final = 0.25
+"""Bytes written for each byte read from DRAM, up to which that is no matter."""
+MOST_PIPELINES: Final = 0.78
+NEARLY_ALL_SMS: Final = 0.9
+WELL_FED_PIPELINE: Final = 0.86
+"""Shares of the SMs with a pipeline, from which its waits cost more than idle SMs while its tensor
+pipes are less busy than that (and than ``WELL_FED_TENSOR``): 37 to 76 % in ten such kernels."""
+MORE_THAN_OPERANDS: Final = 1.2
+"""Use of L1, over the tensor pipe's, from which it does more than to read operands of ``wgmma``."""
 WELL_FED_TENSOR: Final = 0.66
 SHORT_WAIT: Final = 0.3
 FEW_CONFLICTS: Final = 0.2
@@ -79,16 +97,15 @@ SCATTERED_L1_SHARE: Final = 0.6
 QUIET_L1: Final = 60.0
 QUIET_L2: Final = 40.0
 SOME_L2: Final = 25.0
+CALM_L2: Final = 45.0
 BUSY_L2: Final = 55.0
 """Percent of the peaks of L1 and of L2. L2 seldom exceeds 65 % in sectors."""
 MOSTLY_SHARED: Final = 0.4
 LITTLE_SHARED: Final = 0.1
 """Share of the cycles of an SM in which L1 serves shared memory."""
-LEAST_ISSUE: Final = 0.05
-"""Of what streams; gathers issue less."""
 SOME_ISSUE: Final = 0.25
 """Scattered accesses and atomics keep issue slots idler than that."""
-SOME_LONG_WAIT: Final = 0.25
+SOME_LONG_WAIT: Final = 0.1
 """Share of the cycles of warps that wait for memory where few fit on an SM."""
 WELL_FED_ISSUE: Final = 0.3
 MODERATE_ISSUE: Final = 0.4
@@ -101,7 +118,7 @@ EARLY_END: Final = 0.6
 BRIEF_NS: Final = 6_000.0
 """A quarter of it is launch overhead."""
 PIPELINE_WAIT: Final = 0.4
-PIPELINE_ISSUE: Final = 0.2
+PIPELINE_ISSUE: Final = 0.25
 PIPELINE_OCCUPANCY: Final = 20.0
 """Warps that wait for the tensor cores and for copies are few, and issue little."""
 
@@ -141,7 +158,8 @@ def _l1(values: LeadValues) -> FloatArray:
 def _shared(values: LeadValues) -> FloatArray:
     cycles = values["sm_cycles_active"] * values["sm_count"]
     part: FloatArray = values["shared_wavefronts_measured"] / cycles
-    return part
+    none = values["shared_memory_per_block"] <= SYSTEM_SHARED_BYTES
+    return np.where(np.isnan(part) & none, 0.0, part)
 
 
 def _own_l1(values: LeadValues) -> FloatArray:
@@ -165,9 +183,9 @@ def _keeps_no_local_data(values: LeadValues) -> BoolArray:
     return none
 
 
-def _has_room(context: RuleContext) -> BoolArray:
+def _has_room(values: LeadValues, context: RuleContext) -> BoolArray:
     # Neither memory nor issue slots are full.
-    return (_low(context, "dram") < BUSY_DRAM) & (_low(context, "issue") < BUSY_ISSUE)
+    return _has_free_dram(values, context) & (_low(context, "issue") < BUSY_ISSUE)
 
 
 def _has_quiet_l1(values: LeadValues) -> BoolArray:
@@ -176,13 +194,58 @@ def _has_quiet_l1(values: LeadValues) -> BoolArray:
     return quiet
 
 
+def _is_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
+    # Few warps that feed tensor cores
+    works: BoolArray = np.greater_equal(_low(context, "tensor_pipe"), LITTLE_TENSOR)
+    return works & (_occupancy(values) < PIPELINE_OCCUPANCY)
+
+
+def _dram_limit(values: LeadValues, context: RuleContext) -> FloatArray:
+    # What is mostly read finds no lines of others to write.
+    reads = values["dram_bytes_written"] < MOSTLY_READ * values["dram_bytes_read"]
+    limit = np.where((values["duration"] < CACHED_NS) & ~reads, FULL, BUSY_DRAM)
+    return np.where(_is_pipeline(values, context), FULL_DRAM_OF_PIPELINES, limit)
+
+
+def _full_dram(values: LeadValues, context: RuleContext) -> BoolArray:
+    full: BoolArray = _low(context, "dram") >= _dram_limit(values, context)
+    return full
+
+
+def _has_free_dram(values: LeadValues, context: RuleContext) -> BoolArray:
+    free: BoolArray = _low(context, "dram") < _dram_limit(values, context)
+    return free
+
+
+def _waits_for_dram_alone(values: LeadValues, context: RuleContext) -> BoolArray:
+    # No unit is busier, and it is not full.
+    return (context.units.top.low <= _low(context, "dram")) & _has_free_dram(values, context)
+
+
+def _full_tensor(values: LeadValues, context: RuleContext) -> BoolArray:
+    waits = ~(_waits_for_operands(values) < SHORT_WAIT) & _is_pipeline(values, context)
+    full: BoolArray = _low(context, "tensor_pipe") >= np.where(waits, FULL_PIPELINE, FULL)
+    return full
+
+
 def _small(values: LeadValues, context: RuleContext) -> BoolArray:
     waves = values["waves_per_sm"]
-    brief = (values["duration"] < SHORT_NS) & (waves < 1.0)
+    brief = (values["duration"] < SHORT_NS) & (waves < SMALL_WAVE)
     few = (waves < 0.5) & _has_quiet_l1(values)
     on_few_sms = values["grid_size"] / values["sm_count"] < IDLE
     idle = np.where(_has_units(values), _is_idle(values, context), on_few_sms)
-    return (values.small | few | brief) & idle
+    idle |= _waits_for_dram_alone(values, context) & (few | brief)
+    fed = _is_pipeline(values, context) & (_low(context, "tensor_pipe") >= SOME_TENSOR)
+    fed &= _waits_more_than_idle_sms(values, context)
+    return (values.small | few | brief) & idle & ~fed
+
+
+def _waits_more_than_idle_sms(values: LeadValues, context: RuleContext) -> BoolArray:
+    # Of a pipeline on most SMs: the more of them it has, the less the others would bring.
+    part = values["grid_size"] / values["sm_count"]
+    busy = np.where(part >= NEARLY_ALL_SMS, WELL_FED_PIPELINE, WELL_FED_TENSOR) * part
+    waits: BoolArray = (part >= MOST_PIPELINES) & (_low(context, "tensor_pipe") < busy)
+    return ~_has_idle_sms(values) | waits
 
 
 def _has_few_blocks(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -227,6 +290,8 @@ def _has_conflicts(values: LeadValues, _: RuleContext) -> BoolArray:
 
 def _full_shared_memory(values: LeadValues, context: RuleContext) -> BoolArray:
     busy = (_shared(values) > 0.5) & (_l1(values) >= BUSY_L1)
+    # Operands of wgmma keep L1 as busy as the tensor pipe.
+    busy &= ~(_low(context, "tensor_pipe") > _l1(values) / 100 / MORE_THAN_OPERANDS)
     few = _conflicts(values) < FEW_CONFLICTS
     # Libraries place operands of tensor cores without conflicts.
     feeds = context.facts.of_library & (_low(context, "tensor_pipe") >= SOME_TENSOR)
@@ -251,12 +316,10 @@ def _waits_while_l1_works(values: LeadValues, context: RuleContext) -> BoolArray
 
 def _takes_many_wavefronts(values: LeadValues, _: RuleContext) -> BoolArray:
     # Four serve the widest access in order, and not all instructions are accesses.
-    no_shared = values["shared_memory_per_block"] <= SYSTEM_SHARED_BYTES
-    shared = np.where(np.isnan(_shared(values)) & no_shared, 0.0, _shared(values))
     cycles = values["sm_cycles_elapsed"] * values["sm_count"]
-    own = values["l1_wavefronts"] / 100 - shared
+    own = values["l1_wavefronts"] / 100 - _shared(values)
     many = own * cycles >= MOST_WAVEFRONTS * values["instructions"]
-    busy = (_l1(values) >= SOME_L1) & (shared < LITTLE_SHARED)
+    busy = (_l1(values) >= SOME_L1) & (_shared(values) < LITTLE_SHARED)
     return many & busy & ~values.small & _keeps_no_local_data(values)
 
 
@@ -266,13 +329,13 @@ def _full_l1(values: LeadValues, context: RuleContext) -> BoolArray:
 
 
 def _full_l2(values: LeadValues, context: RuleContext) -> BoolArray:
-    moves = (values["l2_sectors"] >= BUSY_L2) & (_low(context, "dram") < BUSY_DRAM)
+    moves = (values["l2_sectors"] >= BUSY_L2) & _has_free_dram(values, context)
     return moves & (_low(context, "tensor_pipe") < SOME_TENSOR) & _keeps_no_local_data(values)
 
 
 def _waits_at_barriers(values: LeadValues, context: RuleContext) -> BoolArray:
     waits = _share(values, "barrier") >= BARRIER_WAIT
-    return waits & _has_room(context) & (_low(context, "tensor_pipe") < IDLE_TENSOR)
+    return waits & _has_room(values, context) & (_low(context, "tensor_pipe") < IDLE_TENSOR)
 
 
 def _waits_mostly(stall: str) -> Condition:
@@ -313,18 +376,17 @@ def _waits_in_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
     waits = _waits_for_operands(values)
     few = _occupancy(values) < PIPELINE_OCCUPANCY
     few &= values["l2_sectors"] < BUSY_L2
-    works = (tensor >= SOME_TENSOR) & (tensor < FULL)
+    works = (tensor >= SOME_TENSOR) & (tensor < FULL_PIPELINE)
     works &= np.isnan(waits) | (waits >= PIPELINE_WAIT)
-    sure = (waits >= LONG_WAIT) & ~_has_idle_sms(values)
-    issue = np.where(sure, MODERATE_ISSUE, PIPELINE_ISSUE)
+    works &= _waits_more_than_idle_sms(values, context)
+    issue = np.where(waits >= LONG_WAIT, MODERATE_ISSUE, PIPELINE_ISSUE)
     return few & works & (_low(context, "issue") < issue)
 
 
 def _leaves_tensor_cores_idle(values: LeadValues, context: RuleContext) -> BoolArray:
     # Few warps that also compute, as those of attention do
-    works = (_low(context, "tensor_pipe") >= LITTLE_TENSOR) & (values["l2_sectors"] < QUIET_L2)
-    few = (_occupancy(values) < PIPELINE_OCCUPANCY) & ~values.small
-    return works & few & _is_idle(values, context)
+    few = _is_pipeline(values, context) & ~values.small & (values["l2_sectors"] < CALM_L2)
+    return few & (_is_idle(values, context) | _waits_for_dram_alone(values, context))
 
 
 def _has_idle_units(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -332,15 +394,15 @@ def _has_idle_units(values: LeadValues, context: RuleContext) -> BoolArray:
     quiet = (_l1(values) < QUIET_L1) | (_has_quiet_l1(values) & (_l1(values) < BUSY_L1))
     in_order = quiet & (values["l2_sectors"] < BUSY_L2)
     in_order &= ~(np.fmax.reduce([_low(context, unit) for unit in PIPE_RULES]) >= FULL)
-    return _fills_gpu(values) & in_order & _has_room(context) & _keeps_no_local_data(values)
+    return _fills_gpu(values) & in_order & _has_room(values, context) & _keeps_no_local_data(values)
 
 
 def _waits_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
     dram, issue = _low(context, "dram"), _low(context, "issue")
     long = _share(values, "long_scoreboard")
-    waits = (long > SOME_WAIT) & (dram < BUSY_DRAM)
+    waits = (long > SOME_WAIT) & _has_free_dram(values, context)
     busy = (dram >= SOME_DRAM) & (_occupancy(values) > HIGH_OCCUPANCY)
-    mostly = (long > LONG_WAIT) & (_occupancy(values) > SOME_OCCUPANCY)
+    mostly = (long > SOME_WAIT) & (_occupancy(values) > SOME_OCCUPANCY)
     mostly &= (values["waves_per_sm"] >= MOST_OF_A_WAVE) & _is_idle(values, context)
     mostly &= _keeps_no_local_data(values)
     idle = _has_idle_units(values, context) | mostly
@@ -366,14 +428,16 @@ def _keeps_memory_partly_busy(values: LeadValues, context: RuleContext) -> BoolA
     wavefronts = values["l1_wavefronts"]
     wavefronts = np.where(np.isnan(wavefronts), values["l1_writeback"], wavefronts)
     in_order = (_l1(values) < QUIET_L1) & (wavefronts <= l2)
-    calm = (issue >= LEAST_ISSUE) & (issue < MODERATE_ISSUE) & (dram < BUSY_DRAM)
+    calm = (issue < MODERATE_ISSUE) & _has_free_dram(values, context)
     calm &= ~(_low(context, "tensor_pipe") >= IDLE_TENSOR)
     calm &= ~(np.fmax.reduce([_low(context, unit) for unit in PIPE_RULES]) >= IDLE)
     fills = (values["waves_per_sm"] >= FEWEST_WAVES) & ~values.small
     # Those with shared memory may wait at barriers.
     fills &= values["shared_memory_per_block"] <= SYSTEM_SHARED_BYTES
     in_order &= _keeps_no_local_data(values)
-    return _lacks_stalls(values) & moves & in_order & calm & fills
+    sure = (dram >= SOME_DRAM) | (values["duration"] < CACHED_NS)
+    waits = _lacks_stalls(values) | (sure & (_share(values, "long_scoreboard") > LONG_WAIT))
+    return waits & moves & in_order & calm & fills
 
 
 def _is_mostly_launched(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -383,7 +447,7 @@ def _is_mostly_launched(values: LeadValues, context: RuleContext) -> BoolArray:
 
 
 def _leaves_sms_idle(values: LeadValues, context: RuleContext) -> BoolArray:
-    calm = (context.units.top.low < FULL) & (_low(context, "dram") < BUSY_DRAM)
+    calm = (context.units.top.low < FULL) & _has_free_dram(values, context)
     return _has_idle_sms(values) & calm
 
 
@@ -426,24 +490,24 @@ SAMPLED_LEADS: Final = (
         lambda values, _: (values["block_size"] <= TINY_BLOCK_THREADS) & ~values.small,
         "at most 4 of 32 lanes of a warp are active",
     ),
-    _lead("small-grid", _small, "the launch is small, and no unit is busy"),
+    _lead("small-grid", _small, "the launch is small, and no unit is full"),
     _lead("small-grid", _has_few_blocks, "SMs have few warps and room for more blocks"),
     _lead(
         "dram-bandwidth",
-        lambda _, context: _low(context, "dram") >= BUSY_DRAM,
+        _full_dram,
         "DRAM is saturated; wasted traffic is not measured",
         at_limit=True,
     ),
     _lead(
         "tensor-throughput",
-        lambda _, context: _low(context, "tensor_pipe") >= FULL,
+        _full_tensor,
         "the tensor pipe is saturated",
         at_limit=True,
     ),
     *(
         _lead(slug, _full_of_threads(unit), "an arithmetic pipe is saturated", at_limit=True)
         for unit, slug in PIPE_RULES.items()
-        if slug != "fp32-throughput"
+        if slug not in ("fp32-throughput", "tensor-throughput")
     ),
     _lead(
         "integer-throughput",
@@ -547,7 +611,7 @@ SAMPLED_LEADS: Final = (
     _lead(
         "memory-latency",
         _keeps_memory_partly_busy,
-        "memory is partly busy, and nothing else is; stall reasons were not sampled",
+        "memory is partly busy, and nothing else is",
     ),
     _lead(
         "low-occupancy",
