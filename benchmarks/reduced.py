@@ -3,7 +3,7 @@
 The captures of this repository are judged whole, and again with the metrics of a smaller set only:
 ``basic`` has the columns of ``tests/captures/fixture_basic.raw.csv``, ``report`` all but what
 ``--set full`` leaves out, ``samples`` what is sampled while a program runs. Its leads name another
-bottleneck in 33 of 445 launches, and in 47 of 435 without samples of warps. Counted is how often
+bottleneck in 33 of 455 launches, and in 46 of 439 without samples of warps. Counted is how often
 the same one is named, another, or none.
 """
 

@@ -41,6 +41,8 @@ BUSY_FMA: Final = 0.53
 """Of both halves of the FP32 pipe: integer multiplications keep the heavy one busy alone."""
 BUSY_ISSUE: Final = 0.7
 SOME_DRAM: Final = 0.50
+LEAST_DRAM: Final = 0.2
+"""Use of DRAM from which it tells what warps wait for."""
 LONG_WAIT: Final = 0.5
 """Share of the cycles of warps that wait for memory, or for instructions."""
 SOME_WAIT: Final = 0.35
@@ -115,6 +117,8 @@ LITTLE_TENSOR: Final = 0.15
 FEW_WAVES: Final = 2.0
 EARLY_END: Final = 0.6
 """Share of their warps that SMs have on average, below which many end long before the last."""
+EARLY_SMS: Final = 0.5
+"""Share of the launch in which SMs are active on average."""
 BRIEF_NS: Final = 6_000.0
 """A quarter of it is launch overhead."""
 PIPELINE_WAIT: Final = 0.4
@@ -406,7 +410,10 @@ def _waits_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
     mostly &= (values["waves_per_sm"] >= MOST_OF_A_WAVE) & _is_idle(values, context)
     mostly &= _keeps_no_local_data(values)
     idle = _has_idle_units(values, context) | mostly
-    return waits & (busy | (idle & (issue >= SOME_ISSUE)))
+    # Of what comes from DRAM in order L2 has less to do than DRAM.
+    streams = (long > MOST_WAIT) & (dram >= LEAST_DRAM) & (values["l2_sectors"] / 100 < dram)
+    streams &= _has_idle_units(values, context)
+    return waits & (busy | (idle & (issue >= SOME_ISSUE)) | streams)
 
 
 def _lacks_stalls(values: LeadValues) -> BoolArray:
@@ -471,6 +478,13 @@ def _ends_early(values: LeadValues, context: RuleContext) -> BoolArray:
     return early & ~values.small & _is_idle(values, context)
 
 
+def _has_one_long_block(values: LeadValues, context: RuleContext) -> BoolArray:
+    # All SMs had blocks, and most were done with them long before the last.
+    active = values["sm_cycles_active"] / values["sm_cycles_elapsed"]
+    early = (active < EARLY_SMS) & (values["grid_size"] >= FEW_WAVES * values["sm_count"])
+    return early & (values["duration"] >= BRIEF_NS) & _is_idle(values, context)
+
+
 def _has_few_places(values: LeadValues, context: RuleContext) -> BoolArray:
     few = values["theoretical_occupancy"] <= HIGH_OCCUPANCY
     few &= (values["waves_per_sm"] >= 1.0) & ~values.small
@@ -489,6 +503,11 @@ SAMPLED_LEADS: Final = (
         "warp-divergence",
         lambda values, _: (values["block_size"] <= TINY_BLOCK_THREADS) & ~values.small,
         "at most 4 of 32 lanes of a warp are active",
+    ),
+    _lead(
+        "workload-imbalance",
+        _has_one_long_block,
+        "SMs have had blocks, and on average no work for half of the launch",
     ),
     _lead("small-grid", _small, "the launch is small, and no unit is full"),
     _lead("small-grid", _has_few_blocks, "SMs have few warps and room for more blocks"),
