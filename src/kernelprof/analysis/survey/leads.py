@@ -78,8 +78,9 @@ MOSTLY_READ: Final = 0.25
 MOST_PIPELINES: Final = 0.78
 NEARLY_ALL_SMS: Final = 0.9
 WELL_FED_PIPELINE: Final = 0.86
-"""Shares of the SMs with a pipeline, from which its waits cost more than idle SMs while its tensor
-pipes are less busy than that (and than ``WELL_FED_TENSOR``): 37 to 76 % in ten such kernels."""
+"""Use of the tensor pipe of SMs with a block, below which a pipeline's waits cost more than the
+idle SMs, if it has nearly all of them (``WELL_FED_TENSOR`` if it has most): 37 to 76 % in ten such
+kernels."""
 MORE_THAN_OPERANDS: Final = 1.2
 """Use of L1, over the tensor pipe's, from which it does more than to read operands of ``wgmma``."""
 WELL_FED_TENSOR: Final = 0.66
@@ -97,7 +98,6 @@ SCATTERED_L1: Final = 80.0
 SCATTERED_L1_SHARE: Final = 0.6
 """The same, as a share and without shared memory, of warps that wait for memory."""
 QUIET_L1: Final = 60.0
-QUIET_L2: Final = 40.0
 SOME_L2: Final = 25.0
 CALM_L2: Final = 45.0
 BUSY_L2: Final = 55.0
@@ -119,6 +119,11 @@ EARLY_END: Final = 0.6
 """Share of their warps that SMs have on average, below which many end long before the last."""
 EARLY_SMS: Final = 0.5
 """Share of the launch in which SMs are active on average."""
+SOME_BLOCKS: Final = 2.0
+"""Of each SM."""
+SOME_NS: Final = 15_000.0
+LONG_NS: Final = 100_000.0
+"""Durations of which launch overhead is a tenth, and next to nothing."""
 BRIEF_NS: Final = 6_000.0
 """A quarter of it is launch overhead."""
 PIPELINE_WAIT: Final = 0.4
@@ -159,16 +164,17 @@ def _l1(values: LeadValues) -> FloatArray:
     return used
 
 
-def _shared(values: LeadValues) -> FloatArray:
+def _shared(values: LeadValues, context: RuleContext) -> FloatArray:
     cycles = values["sm_cycles_active"] * values["sm_count"]
     part: FloatArray = values["shared_wavefronts_measured"] / cycles
     none = values["shared_memory_per_block"] <= SYSTEM_SHARED_BYTES
+    none &= context.facts.by_capability(lambda each: each is not None and each >= (8, 0))
     return np.where(np.isnan(part) & none, 0.0, part)
 
 
-def _own_l1(values: LeadValues) -> FloatArray:
+def _own_l1(values: LeadValues, context: RuleContext) -> FloatArray:
     # Without shared memory, 0 to 1
-    own: FloatArray = _l1(values) / 100 - np.nan_to_num(_shared(values))
+    own: FloatArray = _l1(values) / 100 - np.nan_to_num(_shared(values, context))
     return own
 
 
@@ -192,9 +198,9 @@ def _has_room(values: LeadValues, context: RuleContext) -> BoolArray:
     return _has_free_dram(values, context) & (_low(context, "issue") < BUSY_ISSUE)
 
 
-def _has_quiet_l1(values: LeadValues) -> BoolArray:
+def _has_quiet_l1(values: LeadValues, context: RuleContext) -> BoolArray:
     # Blocks on all SMs whose L1 works, and not for shared memory, may scatter their accesses.
-    quiet: BoolArray = np.less(_own_l1(values), QUIET_OWN_L1)
+    quiet: BoolArray = np.less(_own_l1(values, context), QUIET_OWN_L1)
     return quiet
 
 
@@ -204,26 +210,34 @@ def _is_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
     return works & (_occupancy(values) < PIPELINE_OCCUPANCY)
 
 
-def _dram_limit(values: LeadValues, context: RuleContext) -> FloatArray:
-    # What is mostly read finds no lines of others to write.
-    reads = values["dram_bytes_written"] < MOSTLY_READ * values["dram_bytes_read"]
-    limit = np.where((values["duration"] < CACHED_NS) & ~reads, FULL, BUSY_DRAM)
-    return np.where(_is_pipeline(values, context), FULL_DRAM_OF_PIPELINES, limit)
+def _is_recent_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
+    # Copies that are under way do not mind a busy unit; since Hopper they need no threads.
+    recent = context.facts.by_capability(lambda each: each is not None and each >= (9, 0))
+    return _is_pipeline(values, context) & recent
 
 
 def _full_dram(values: LeadValues, context: RuleContext) -> BoolArray:
-    full: BoolArray = _low(context, "dram") >= _dram_limit(values, context)
+    # What is mostly read finds no lines of others to write.
+    reads = values["dram_bytes_written"] < MOSTLY_READ * values["dram_bytes_read"]
+    limit = np.where((values["duration"] < CACHED_NS) & ~reads, FULL, BUSY_DRAM)
+    limit = np.where(_is_recent_pipeline(values, context), FULL_DRAM_OF_PIPELINES, limit)
+    full: BoolArray = _low(context, "dram") >= limit
     return full
 
 
 def _has_free_dram(values: LeadValues, context: RuleContext) -> BoolArray:
-    free: BoolArray = _low(context, "dram") < _dram_limit(values, context)
+    writes = values["dram_bytes_written"] >= MOSTLY_READ * values["dram_bytes_read"]
+    limit = np.where((values["duration"] < CACHED_NS) & writes, FULL, BUSY_DRAM)
+    limit = np.where(_is_recent_pipeline(values, context), FULL_DRAM_OF_PIPELINES, limit)
+    free: BoolArray = _low(context, "dram") < limit
     return free
 
 
 def _waits_for_dram_alone(values: LeadValues, context: RuleContext) -> BoolArray:
-    # No unit is busier, and it is not full.
-    return (context.units.top.low <= _low(context, "dram")) & _has_free_dram(values, context)
+    # No unit that was sampled is busier, and it is not full.
+    dram = _low(context, "dram")
+    some = np.isfinite(values["dram_throughput"]) & (dram >= LEAST_DRAM)
+    return some & (context.units.top.low <= dram) & _has_free_dram(values, context)
 
 
 def _full_tensor(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -235,7 +249,7 @@ def _full_tensor(values: LeadValues, context: RuleContext) -> BoolArray:
 def _small(values: LeadValues, context: RuleContext) -> BoolArray:
     waves = values["waves_per_sm"]
     brief = (values["duration"] < SHORT_NS) & (waves < SMALL_WAVE)
-    few = (waves < 0.5) & _has_quiet_l1(values)
+    few = (waves < 0.5) & _has_quiet_l1(values, context)
     on_few_sms = values["grid_size"] / values["sm_count"] < IDLE
     idle = np.where(_has_units(values), _is_idle(values, context), on_few_sms)
     idle |= _waits_for_dram_alone(values, context) & (few | brief)
@@ -252,10 +266,16 @@ def _waits_more_than_idle_sms(values: LeadValues, context: RuleContext) -> BoolA
     return ~_has_idle_sms(values) | waits
 
 
+def _is_tiny(values: LeadValues, context: RuleContext) -> BoolArray:
+    # By its launch and duration alone: in what was sampled of it nothing is full.
+    tiny = (values["waves_per_sm"] < 0.5) & (values["duration"] < BRIEF_NS)
+    return tiny & (context.units.top.low < FULL)
+
+
 def _has_few_blocks(values: LeadValues, context: RuleContext) -> BoolArray:
     # Two warps for each scheduler or fewer
     few = (values["waves_per_sm"] < FEWEST_WAVES) & (_occupancy(values) < FEWEST_WARPS)
-    room = _is_idle(values, context, BUSY_ISSUE) & _has_quiet_l1(values)
+    room = _is_idle(values, context, BUSY_ISSUE) & _has_quiet_l1(values, context)
     return few & room & ~context.pipeline.by_design.maybe
 
 
@@ -287,13 +307,13 @@ def _conflicts(values: LeadValues) -> FloatArray:
     return values["shared_bank_conflicts"] / values["shared_wavefronts_measured"]
 
 
-def _has_conflicts(values: LeadValues, _: RuleContext) -> BoolArray:
-    busy = (_l1(values) >= QUIET_L1) & (_shared(values) >= MOSTLY_SHARED)
+def _has_conflicts(values: LeadValues, context: RuleContext) -> BoolArray:
+    busy = (_l1(values) >= QUIET_L1) & (_shared(values, context) >= MOSTLY_SHARED)
     return busy & (_conflicts(values) >= MANY_CONFLICTS)
 
 
 def _full_shared_memory(values: LeadValues, context: RuleContext) -> BoolArray:
-    busy = (_shared(values) > 0.5) & (_l1(values) >= BUSY_L1)
+    busy = (_shared(values, context) > 0.5) & (_l1(values) >= BUSY_L1)
     # Operands of wgmma keep L1 as busy as the tensor pipe.
     busy &= ~(_low(context, "tensor_pipe") > _l1(values) / 100 / MORE_THAN_OPERANDS)
     few = _conflicts(values) < FEW_CONFLICTS
@@ -304,12 +324,12 @@ def _full_shared_memory(values: LeadValues, context: RuleContext) -> BoolArray:
 
 
 def _scatters(values: LeadValues, context: RuleContext) -> BoolArray:
-    own = (_l1(values) >= SCATTERED_L1) & (_shared(values) < LITTLE_SHARED)
+    own = (_l1(values) >= SCATTERED_L1) & (_shared(values, context) < LITTLE_SHARED)
     return own & (_low(context, "issue") < SOME_ISSUE) & ~values.small
 
 
 def _waits_while_l1_works(values: LeadValues, context: RuleContext) -> BoolArray:
-    own = _own_l1(values) >= SCATTERED_L1_SHARE
+    own = _own_l1(values, context) >= SCATTERED_L1_SHARE
     long, issue = _share(values, "long_scoreboard"), _low(context, "issue")
     waits = (long > LONG_WAIT) & (_low(context, "dram") < SOME_DRAM)
     # What is used again in L1 asks little of L2.
@@ -318,17 +338,17 @@ def _waits_while_l1_works(values: LeadValues, context: RuleContext) -> BoolArray
     return own & waits & idle & ~values.small & _keeps_no_local_data(values)
 
 
-def _takes_many_wavefronts(values: LeadValues, _: RuleContext) -> BoolArray:
+def _takes_many_wavefronts(values: LeadValues, context: RuleContext) -> BoolArray:
     # Four serve the widest access in order, and not all instructions are accesses.
     cycles = values["sm_cycles_elapsed"] * values["sm_count"]
-    own = values["l1_wavefronts"] / 100 - _shared(values)
+    own = values["l1_wavefronts"] / 100 - _shared(values, context)
     many = own * cycles >= MOST_WAVEFRONTS * values["instructions"]
-    busy = (_l1(values) >= SOME_L1) & (_shared(values) < LITTLE_SHARED)
+    busy = (_l1(values) >= SOME_L1) & (_shared(values, context) < LITTLE_SHARED)
     return many & busy & ~values.small & _keeps_no_local_data(values)
 
 
 def _full_l1(values: LeadValues, context: RuleContext) -> BoolArray:
-    own = (_l1(values) >= BUSY_L1) & (_shared(values) < LITTLE_SHARED)
+    own = (_l1(values) >= BUSY_L1) & (_shared(values, context) < LITTLE_SHARED)
     return own & (_low(context, "issue") >= WELL_FED_ISSUE) & _keeps_no_local_data(values)
 
 
@@ -390,12 +410,17 @@ def _waits_in_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
 def _leaves_tensor_cores_idle(values: LeadValues, context: RuleContext) -> BoolArray:
     # Few warps that also compute, as those of attention do
     few = _is_pipeline(values, context) & ~values.small & (values["l2_sectors"] < CALM_L2)
-    return few & (_is_idle(values, context) | _waits_for_dram_alone(values, context))
+    return few & _is_idle(values, context)
+
+
+def _copies_from_busy_dram(values: LeadValues, context: RuleContext) -> BoolArray:
+    few = _is_recent_pipeline(values, context) & ~values.small & (values["l2_sectors"] < CALM_L2)
+    return few & _waits_for_dram_alone(values, context)
 
 
 def _has_idle_units(values: LeadValues, context: RuleContext) -> BoolArray:
     # Of kernels with many warps; scattered accesses would keep caches busy, or issue slots idle.
-    quiet = (_l1(values) < QUIET_L1) | (_has_quiet_l1(values) & (_l1(values) < BUSY_L1))
+    quiet = (_l1(values) < QUIET_L1) | (_has_quiet_l1(values, context) & (_l1(values) < BUSY_L1))
     in_order = quiet & (values["l2_sectors"] < BUSY_L2)
     in_order &= ~(np.fmax.reduce([_low(context, unit) for unit in PIPE_RULES]) >= FULL)
     return _fills_gpu(values) & in_order & _has_room(values, context) & _keeps_no_local_data(values)
@@ -435,16 +460,21 @@ def _keeps_memory_partly_busy(values: LeadValues, context: RuleContext) -> BoolA
     wavefronts = values["l1_wavefronts"]
     wavefronts = np.where(np.isnan(wavefronts), values["l1_writeback"], wavefronts)
     in_order = (_l1(values) < QUIET_L1) & (wavefronts <= l2)
-    calm = (issue < MODERATE_ISSUE) & _has_free_dram(values, context)
+    calm = np.isfinite(values["issue_slots"]) & (issue < MODERATE_ISSUE)
+    calm &= _has_free_dram(values, context)
     calm &= ~(_low(context, "tensor_pipe") >= IDLE_TENSOR)
     calm &= ~(np.fmax.reduce([_low(context, unit) for unit in PIPE_RULES]) >= IDLE)
     fills = (values["waves_per_sm"] >= FEWEST_WAVES) & ~values.small
     # Those with shared memory may wait at barriers.
     fills &= values["shared_memory_per_block"] <= SYSTEM_SHARED_BYTES
     in_order &= _keeps_no_local_data(values)
-    sure = (dram >= SOME_DRAM) | (values["duration"] < CACHED_NS)
-    waits = _lacks_stalls(values) | (sure & (_share(values, "long_scoreboard") > LONG_WAIT))
-    return waits & moves & in_order & calm & fills
+    return moves & in_order & calm & fills
+
+
+def _waits_for_partly_busy_memory(values: LeadValues, context: RuleContext) -> BoolArray:
+    sure = (_low(context, "dram") >= SOME_DRAM) | (values["duration"] < CACHED_NS)
+    waits = sure & (_share(values, "long_scoreboard") > LONG_WAIT)
+    return waits & _keeps_memory_partly_busy(values, context)
 
 
 def _is_mostly_launched(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -481,8 +511,10 @@ def _ends_early(values: LeadValues, context: RuleContext) -> BoolArray:
 def _has_one_long_block(values: LeadValues, context: RuleContext) -> BoolArray:
     # All SMs had blocks, and most were done with them long before the last.
     active = values["sm_cycles_active"] / values["sm_cycles_elapsed"]
-    early = (active < EARLY_SMS) & (values["grid_size"] >= FEW_WAVES * values["sm_count"])
-    return early & (values["duration"] >= BRIEF_NS) & _is_idle(values, context)
+    early = (active < EARLY_SMS) & (values["grid_size"] >= SOME_BLOCKS * values["sm_count"])
+    # Of many waves the last is a small part, unless a block takes long.
+    long = (values["waves_per_sm"] < FEW_WAVES) | (values["duration"] >= LONG_NS)
+    return early & long & (values["duration"] >= SOME_NS) & _is_idle(values, context)
 
 
 def _has_few_places(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -510,6 +542,7 @@ SAMPLED_LEADS: Final = (
         "SMs have had blocks, and on average no work for half of the launch",
     ),
     _lead("small-grid", _small, "the launch is small, and no unit is full"),
+    _lead("small-grid", _is_tiny, "few warps are launched, and a quarter is launch overhead"),
     _lead("small-grid", _has_few_blocks, "SMs have few warps and room for more blocks"),
     _lead(
         "dram-bandwidth",
@@ -610,6 +643,11 @@ SAMPLED_LEADS: Final = (
         "few warps are resident, and neither the tensor pipe nor another unit is busy",
     ),
     _lead(
+        "async-pipeline-stalls",
+        _copies_from_busy_dram,
+        "few warps are resident, and DRAM is the busiest unit, but not full",
+    ),
+    _lead(
         "l2-bandwidth",
         _full_l2,
         "L2 sector throughput is near its practical peak",
@@ -629,8 +667,13 @@ SAMPLED_LEADS: Final = (
     _lead("small-grid", _leaves_sms_idle, "SMs have no block, and no unit is full"),
     _lead(
         "memory-latency",
-        _keeps_memory_partly_busy,
-        "memory is partly busy, and nothing else is",
+        _waits_for_partly_busy_memory,
+        "warps wait for memory, which is partly busy, and nothing else is",
+    ),
+    _lead(
+        "memory-latency",
+        lambda values, context: _lacks_stalls(values) & _keeps_memory_partly_busy(values, context),
+        "memory is partly busy, and nothing else is; stall reasons were not sampled",
     ),
     _lead(
         "low-occupancy",

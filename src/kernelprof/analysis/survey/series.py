@@ -402,7 +402,8 @@ def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
         values = series.values[:, column] / length if timed else series.values[:, column]
         if name == CYCLES:
             # Cycles pass without kernels as well.
-            busy = np.asarray(parts.sum(axis=1)).ravel()
+            busy = np.zeros(len(values))
+            busy[mixture.samples] = np.asarray(mixture.parts.sum(axis=1)).ravel()
             yield name, _clocks(mixture.fit(values * busy), float(np.median(values)))
         elif active is not None and name.endswith(_OF_ACTIVE):
             # Such a share says nothing of the cycles in which SMs did not work.
