@@ -252,6 +252,29 @@ def test_a_kernel_that_may_hold_more_stays(search, source) -> None:
     assert kept.replace(" ", "").replace("\n\n", "\n") == without.replace(" ", "")
 
 
+DEFINED = {
+    "of the host": ("void run_##name(torch::Tensor x) { CHECK(x) k<<<1, 1>>>(0); }", False),
+    "with its kernel": (
+        "__global__ void name(int* x) { *x = 1; } void run_##name() { name<<<1, 1>>>(0); }",
+        True,
+    ),
+    "with a kernel of another macro": (
+        "KERNEL(name) void run_##name() { name<<<1, 1>>>(0); }",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "stays"), DEFINED.values(), ids=DEFINED)
+def test_functions_of_the_host_that_a_macro_defines_are_gone(search, body, stays) -> None:
+    text = "#define KERNEL(name) __global__ void name(int* x) { *x = 1; }\n"
+    text += "__global__ void k(int* x) { *x = 1; }\n#define CHECK(x) x.check();\n"
+    text += f"#define BIND(name) \\\n  {body}\nBIND(one)\nBIND(two)\n"
+    found = extract_device_code(text, search).source
+    assert [f"BIND({each})" in found for each in ("one", "two")] == [stays, stays]
+    assert found.count("\n") == text.count("\n")
+
+
 MEMBERS = {
     "void host() { puts(host_name); }": False,
     "Box() : low(host_start()) {}": False,

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tree_sitter import Node, Parser
 
@@ -43,6 +43,11 @@ def parse_expression(source: str) -> Node | None:
     tree = parse(f"int x = {source};")
     declared = next((node for node in walk(tree) if node.type == "init_declarator"), None)
     return None if tree.has_error else child(declared, "value")
+
+
+def replace_names(source: str, texts: Mapping[str, str]) -> str:
+    """Replace names all at once, as parameters of a macro: what replaces one may hold another."""
+    return re.sub(r"[A-Za-z_]\w*", lambda word: texts.get(word[0], word[0]), source)
 
 
 def walk(node: Node) -> Iterator[Node]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof import files
 from kernelprof.launch import syntax
+from kernelprof.launch.inference.rewriting import without_launches
 from kernelprof.launch.signature import parse_signatures
 from kernelprof.launch.source import read_source
 from kernelprof.prediction.declarations import (
@@ -166,7 +167,7 @@ def _read_files(source: str, search: Search) -> dict[Path | None, _SourceFile]:
     size = 0
     while pending:
         path, text = pending.popleft()
-        text = text.removeprefix("\ufeff")
+        text = without_launches(text.removeprefix("\ufeff"))
         folder = search.home if path is None else path.parent
         root = syntax.parse(text)
         read = source_files[path] = _SourceFile(

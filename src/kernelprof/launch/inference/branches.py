@@ -1,4 +1,4 @@
-"""Branches of host code that are not taken with the values that a source gives."""
+"""Branches of host code: those not taken with a source's values, and values of those taken."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import operator
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
+from kernelprof.launch.inference.amounts import parse_number
+from kernelprof.launch.inference.symbols import strip_casts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tree_sitter import Node
+
+    from kernelprof.launch.inference.amounts import SizeExpr
 
     Evaluate = Callable[[Node], int | None]
 
@@ -35,6 +39,20 @@ def is_skipped(node: Node, evaluate: Evaluate) -> bool:
                 return True
         inner, outer = outer, outer.parent
     return False
+
+
+def find_chosen(node: Node) -> Iterator[tuple[str, SizeExpr]]:
+    """The variables that are switched on around a node, and the numbers of its cases."""
+    number, outer = None, node.parent
+    while outer is not None and outer.type != "function_definition":
+        if outer.type == "case_statement" and number is None:
+            number = parse_number(syntax.child_text(outer, "value"))
+        if outer.type == "switch_statement":
+            name = strip_casts(syntax.child(syntax.child(outer, "condition"), "value"))
+            if number is not None and name is not None and name.type == "identifier":
+                yield syntax.text(name), number
+            number = None
+        outer = outer.parent
 
 
 def _compare(condition: Node, evaluate: Evaluate) -> bool | None:

@@ -12,7 +12,7 @@ from kernelprof.launch.inference.amounts import ONE
 from kernelprof.launch.inference.evidence import Usage
 from kernelprof.launch.inference.operations import gemm_axes
 from kernelprof.launch.inference.reach import largest_extent
-from kernelprof.launch.inference.symbols import declared_name
+from kernelprof.launch.inference.symbols import call_arguments, declared_name
 from kernelprof.launch.inference.templates import TILE_NAME
 from kernelprof.launch.specification.spec import MAX_THREADS
 
@@ -54,7 +54,18 @@ def find_usage(kernel: Node, constants: Mapping[str, int] | None = None) -> Usag
                 usage.dynamic_shared_type = (name, syntax.child_text(node, "type"))
             case "subscript_expression":
                 _note_shared_index(node, lengths, usage)
+                usage.in_addresses |= _names_in(syntax.child(node, "indices"))
+            case "assignment_expression" if syntax.child_text(node, "operator") == "+=":
+                usage.in_addresses |= _names_in(syntax.child(node, "right"))
+            case "call_expression":  # load_matrix_sync(fragment, A + row * K, K)
+                sums = (e for e in call_arguments(node) if e.type == "binary_expression")
+                usage.in_addresses |= {name for each in sums for name in _names_in(each)}
     return usage
+
+
+def _names_in(node: Node | None) -> set[str]:
+    nodes = [] if node is None else syntax.walk(node)
+    return {syntax.text(each) for each in nodes if each.type == "identifier"}
 
 
 def _builtin_name(node: Node | None) -> tuple[str, str]:

@@ -142,6 +142,9 @@ class Usage:
     variables: set[str] = field(default_factory=set)
     """Variables with an initial value."""
     uses_block_dim: bool = False
+    in_addresses: set[str] = field(default_factory=set)
+    """Names in indices, in what is added to variables (pointers among them), and in sums that
+    functions are given."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from kernelprof.launch.specification.expressions import ExpressionError
 from kernelprof.launch.specification.spec import MAX_GRID, PLAIN_SHARED_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kernelprof.launch.inference.amounts import SizeExpr
     from kernelprof.launch.inference.evidence import GuessedArray, Guesses, LaunchEvidence
@@ -221,11 +221,21 @@ def initialize_array(array: GuessedArray, why: str) -> None:
         array.fill = "random"
 
 
-def choose_sizes(names: Iterable[str], guesses: Guesses, given: Mapping[str, int | None]) -> None:
-    """Choose values of sizes: the program's, else usual ones for so many dimensions."""
+def choose_sizes(
+    names: Iterable[str],
+    guesses: Guesses,
+    given: Mapping[str, int | None],
+    in_addresses: Collection[str] = (),
+) -> None:
+    """Choose values of sizes: the program's, else usual ones for so many dimensions.
+
+    Of what is ``in_addresses`` the length of an array may be made that is still to be found out.
+    """
     wanted = list(names)
     undecided = [name for name in wanted if not given.get(name) and not guesses.sizes.get(name)]
     in_arrays = {n for each in (*guesses.lengths, *(guesses.grid or ())) for n in each.names}
+    if any(each.length is None for each in guesses.arrays.values()):
+        in_arrays |= {name for name in wanted if name in in_addresses}
     extents = [name for name in undecided if name in in_arrays]
     usual = TWO_DIMENSIONS if _most_dimensions(extents, guesses) <= 2 else OF_MANY
     if len(extents) == 1 and len(wanted) == 1 and extents[0].lower() != "k":
@@ -342,11 +352,18 @@ def choose_check_sizes(guesses: Guesses) -> None:
 def halve_check_size(guesses: Guesses, *, worth: bool = False) -> bool:
     """Halve the largest check size that can be halved; return whether there was one.
 
-    With ``worth``, only one that shortens the longest array or reduces the threads.
+    With ``worth``, only one that shortens the longest array or reduces the threads. One that would
+    no longer be a multiple of what a block works on is halved last: it may not check bounds.
     """
     checked = guesses.check_sizes
     free = [each for each in checked if each not in guesses.block_names]  # in their order
-    for name in sorted(free, key=lambda each: -checked[each]):
+
+    def is_torn(name: str) -> bool:
+        half = {**checked, name: checked[name] // 2}
+        along = [each for each in guesses.grid or () if name in each.names]
+        return any(2 * _value(each, half) != _value(each, checked) for each in along)
+
+    for name in sorted(free, key=lambda each: (is_torn(each), -checked[each])):
         half = {**checked, name: checked[name] // 2}
         shorter = not worth or _problem_size(guesses, half) < _problem_size(guesses, checked)
         if checked[name] > _LEAST and shorter and has_positive_extents(guesses, half):
@@ -377,7 +394,7 @@ def infer_sizes(evidence: LaunchEvidence, guesses: Guesses) -> None:
     candidates = [*guesses.sizes, *sorted(evidence.passed), *sorted(matters)]
     wanted = [each for each in dict.fromkeys(candidates) if each in names_used]
     checked = dict(guesses.check_sizes)
-    choose_sizes(wanted, guesses, program)
+    choose_sizes(wanted, guesses, program, evidence.used.in_addresses)
     guesses.sizes = {name: guesses.sizes[name] for name in wanted}
     for name in wanted:
         if program.get(name):

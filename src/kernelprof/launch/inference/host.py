@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
 from kernelprof.launch.inference.amounts import ONE, ZERO, apply_operator, parse_number
-from kernelprof.launch.inference.branches import is_skipped
+from kernelprof.launch.inference.branches import find_chosen, is_skipped
 from kernelprof.launch.inference.dispatch import DispatchedType, find_dispatched, is_element
 from kernelprof.launch.inference.symbols import (
     Frame,
@@ -78,6 +78,10 @@ class HostValues:
     """
 
     sizes: dict[str, int | None] = field(default_factory=dict)
+    chosen: Mapping[str, SizeExpr] = field(default_factory=dict)
+    """What variables of the launching function are at the launch, since it is a ``case``."""
+    body: Node | None = None
+    """Of that function."""
     _depth: int = 0
     _steps: int = 0
     _members: set[str] = field(default_factory=set)
@@ -102,7 +106,7 @@ class HostValues:
                 inner = syntax.parts(node)
                 return self.evaluate(inner[0], frame) if len(inner) == 1 else None
             case "preproc_arg":
-                return self._evaluate_text(syntax.text(node), {}, frame)
+                return self._evaluate_text(syntax.text(node), {}, frame.elsewhere())
             case "cast_expression":
                 return self.evaluate(syntax.child(node, "value"), frame)
             case "identifier":
@@ -112,7 +116,13 @@ class HostValues:
             case "conditional_expression":
                 return self._conditional(node, frame)
             case "binary_expression":
-                return self._binary(syntax.child_text(node, "operator"), node, frame)
+                operator = syntax.child_text(node, "operator")
+                is_compared = operator in {"!=", ">"}
+                return (
+                    self._remainder(node, frame)
+                    if is_compared
+                    else self._binary(operator, node, frame)
+                )
             case "call_expression":
                 return self._call(node, frame)
             case "field_expression":
@@ -127,16 +137,31 @@ class HostValues:
         left, right = (self.evaluate(syntax.child(node, key), frame) for key in ("left", "right"))
         return apply_operator(operator, left, right)
 
+    def _remainder(self, node: Node | None, frame: Frame) -> SizeExpr | None:
+        """Whether a division leaves something, as 1 or 0: ``n % 32 != 0``."""
+        inner = strip_casts(node)
+        if syntax.child_text(inner, "operator") in {"!=", ">"}:
+            is_of_zero = syntax.child_text(inner, "right") == "0"
+            inner = strip_casts(syntax.child(inner, "left")) if is_of_zero else None
+        if syntax.child_text(inner, "operator") != "%":
+            return None
+        up, down = (self._binary(each, inner, frame) for each in ("ceil_div", "/"))
+        return apply_operator("-", up, down)
+
     def _evaluate_name(self, name: str, at: Node, frame: Frame) -> SizeExpr | None:  # noqa: PLR0911
         if name in frame.template:
             return parse_number(frame.template[name])
+        if name in self.chosen and syntax.same(self.body, frame.body):
+            return self.chosen[name]
         value = None
-        assigned = frame.values(name, at.start_byte)
+        assigned = frame.values(name, frame.offset(at))
         if self._is_output_argument(name, at, frame):
             return self._size(name, None)
         for each in assigned:
             if any(n.type == "identifier" and syntax.text(n) == name for n in syntax.walk(each)):
                 continue  # made of itself
+            if frame.is_changed(name, each, frame.offset(at)):
+                return self._size(name, None)
             value = self.evaluate(each, frame)
             if value is not None or not _INPUT.search(syntax.text(each)):
                 break
@@ -191,10 +216,9 @@ class HostValues:
         return amounts.parse_size(name)
 
     def _evaluate_text(self, text: str, replaced: dict[str, str], frame: Frame) -> SizeExpr | None:
-        for name, value in replaced.items():
-            literal = f"({value})".replace("\\", r"\\")
-            text = re.sub(rf"\b{re.escape(name)}\b", literal, text)
-        return self.evaluate(syntax.parse_expression(text), frame.elsewhere())
+        written = {name: f"({value})" for name, value in replaced.items()}
+        node = syntax.parse_expression(syntax.replace_names(text, written))
+        return self.evaluate(node, frame)
 
     def _sizeof(self, node: Node, frame: Frame) -> SizeExpr | None:
         kind = syntax.child(node, "type") or strip_casts(syntax.child(node, "value"))
@@ -213,9 +237,15 @@ class HostValues:
         return None if length is None else amounts.constant_size(element.bytes) * length
 
     def _conditional(self, node: Node, frame: Frame) -> SizeExpr | None:
-        """``argc > 1 ? atoi(argv[1]) : 1024`` is 1024; else the larger of both."""
+        """``argc > 1 ? atoi(argv[1]) : 1024`` is 1024; else the larger of both.
+
+        ``n % 32 ? n / 32 + 1 : n / 32`` is ``ceil_div(n, 32)``.
+        """
         keys = ("consequence", "alternative")
         one, other = (self.evaluate(syntax.child(node, key), frame) for key in keys)
+        remainder = self._remainder(syntax.child(node, "condition"), frame)
+        if remainder is not None and apply_operator("-", one, other) == ONE:
+            return apply_operator("+", other, remainder)
         if "argc" in syntax.child_text(node, "condition"):
             return one if other is None else other
         return apply_operator("max", one, other)
@@ -236,7 +266,7 @@ class HostValues:
         if name in frame.source.macros:
             names, text = frame.source.macros[name]
             replaced = dict(zip(names, map(syntax.text, passed), strict=False))
-            return self._evaluate_text(text, replaced, frame)
+            return self._evaluate_text(text, replaced, frame.elsewhere(frame.offset(node)))
         function = frame.source.functions.get(name)
         returned = None if function is None else returned_only(function.body)
         if function is None or returned is None:
@@ -288,7 +318,7 @@ class HostValues:
     def _element(self, node: Node, frame: Frame) -> SizeExpr | None:
         # One of several numbers that are tried one after the other.
         name = syntax.child_text(node, "argument")
-        lists = [*frame.values(name, node.start_byte), *frame.source.globals.get(name, ())]
+        lists = [*frame.values(name, frame.offset(node)), *frame.source.globals.get(name, ())]
         for each in lists:
             if each.type != "initializer_list":
                 continue
@@ -324,14 +354,14 @@ class HostValues:
                 return None
             return self.dimensions(argument, frame.caller)
         initial: tuple[SizeExpr, ...] | None = (ONE,)
-        values = frame.values(name, at.start_byte)
+        values = frame.values(name, frame.offset(at))
         if values:
             initial = self.dimensions(values[0], frame)
         elif (call := _constructor_call(name, frame)) is not None:
             initial = self._evaluate_all(call_arguments(call), frame.elsewhere())
         extents: list[SizeExpr | None] = [*(initial or (None,)), ONE, ONE][:3]
         for index, axis in enumerate("xyz"):
-            members = frame.values(f"{name}.{axis}", at.start_byte)
+            members = frame.values(f"{name}.{axis}", frame.offset(at))
             member = next((m for m in members if not _INPUT.search(syntax.text(m))), None)
             if member is not None:
                 extents[index] = self.evaluate(member, frame)
@@ -593,7 +623,7 @@ def _read_launch(
     passed: list[Node],
     frame: Frame,
 ) -> HostLaunch:
-    values = HostValues()
+    values = HostValues(chosen=dict(find_chosen(node)), body=frame.body)
     grid = values.dimensions(configuration[0], frame) if configuration else None
     block = values.dimensions(configuration[1], frame) if len(configuration) > 1 else None
     shared: SizeExpr | None = ZERO
@@ -611,7 +641,9 @@ def _read_launch(
         shared_bytes=shared,
         arguments=dict(zip((p.name for p in kernel.parameters), passed, strict=False)),
         values=values,
-        template=_resolve_template(kernel, template, frame, values, dispatched),
+        template=_resolve_template(
+            kernel, template, frame.elsewhere(node.start_byte), values, dispatched
+        ),
         dispatched=dispatched,
     )
 
@@ -646,7 +678,7 @@ def _resolve_template(
             and frame.source.types.element(text) is None
             and (element or not _is_global_class(text, frame))
         ):
-            number = values.evaluate(syntax.parse_expression(text), frame.elsewhere())
+            number = values.evaluate(syntax.parse_expression(text), frame)
             if number is not None and number.constant is None and number.names <= set(values.sizes):
                 sizes = {k: v for k, v in values.sizes.items() if v is not None}
                 number = (

@@ -425,8 +425,11 @@ class Reach:
             return self.value(base)
         is_indexed = node.type == "subscript_expression"
         index = self._index(node) if is_indexed else exactly(ZERO)
+        addressed = {name: each.addressed for name, each in self.arrays.items()}
         pointer = self._pointer(base)
         if pointer is not None:
+            # An address that is taken for this access alone: ((float4*)&a[i])[0]
+            self.arrays[pointer.array].addressed = addressed[pointer.array]
             return self._reach(pointer, index, read=read, written=written)
         if base is not None and (base.type != "identifier" or syntax.text(base) in self._pointers):
             self.value(base)
@@ -593,7 +596,9 @@ class Reach:
 
     def _invalidate(self, node: Node, but: set[str] | None = None) -> None:
         for name in _assigned_names(node):
-            if name not in (but or ()):
+            if name in self._pointers:
+                self._pointers[name] = replace(self._pointers[name], offset=UNKNOWN)
+            elif name not in (but or ()):
                 self._values[name] = UNKNOWN
 
     # Conditions

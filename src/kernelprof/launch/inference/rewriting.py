@@ -27,6 +27,8 @@ _MACRO: Final = re.compile(
 )
 _LOOP: Final = re.compile(r"for[ \t]*\(")
 _LAUNCH: Final = re.compile(r"(?<!<)<<<(?!<).*>>>")
+_DEVICE: Final = re.compile(r"__(?:global|device|constant|managed)__")
+_CALLED: Final = re.compile(r"\b[A-Za-z_]\w*(?=[ \t]*\()")
 _AS_TEXT: Final = re.compile(r"(?<!#)#[ \t]*(\w+)")
 _JOINS: Final = re.compile(r"\s*##\s*")
 """Operators of the preprocessor in a macro's text."""
@@ -40,20 +42,19 @@ _DEFINITION: Final = re.compile(
     re.MULTILINE,
 )
 """A macro's text with a comment, which the grammar takes for a part of it."""
-_SPLIT: Final = re.compile(r"(?<!<)<<[ \t]+<(?!<)([^;{}]{0,400}?)>>[ \t]*>")
-"""A launch as formatters for C++ write it: ``<< <8, 64 >> >``."""
+_SPLIT: Final = re.compile(r"(?<!<)<[ \t]*<[ \t]*<(?!<)([^;{}]{0,400}?)>[ \t]*>[ \t]*>")
+"""A launch as formatters for C++ write it: ``<< <8, 64 >> >``, ``< < < 8, 64 >>>``."""
 _DEFINED: Final = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])", re.MULTILINE)
 _ALONE: Final = re.compile(r"^([ \t]+)([A-Z][A-Z0-9_]*)[ \t]*$(?!\s*[,;)}\]])", re.MULTILINE)
 """A macro that stands alone on a line, indented as a statement is."""
 _FAR: Final = 2000
 """Characters before a macro in which a statement ends, and that its arguments have at most."""
-_OF_TORCH: Final = {
-    "CUDA_KERNEL_LOOP": (
-        ("i", "n"),
-        "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += blockDim.x * gridDim.x)",
-    )
-}
+_GRID_STRIDE: Final = (
+    "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += blockDim.x * gridDim.x)"
+)
+_OF_TORCH: Final = {"CUDA_KERNEL_LOOP": [(("i", "n"), _GRID_STRIDE)]}
 """Macros that begin a loop, of PyTorch's headers."""
+_OWN_LOOP: Final = re.compile(r"#[ \t]*define[ \t]+CUDA_KERNEL_LOOP\b")
 _NESTED: Final = 3
 """Macros for launches, one in the other."""
 _LONGEST: Final = 8000
@@ -74,12 +75,14 @@ def rewrite(texts: Sequence[str], *, along_x: bool = False) -> list[str]:
     """
     texts = [_SPLIT.sub(r"<<<\1>>>", each.replace("\r\n", "\n")) for each in texts]
     definitions = _definitions(texts)
-    loops, launches = _loop_macros(definitions), _launch_macros(definitions)
+    of_torch = {} if any(map(_OWN_LOOP.search, texts)) else _OF_TORCH
+    loops = _loop_macros({**of_torch, **definitions})
+    launches = _launch_macros(definitions)
     defined = {name for text in texts for name in _DEFINED.findall(text)}
     rewritten = []
     for text in texts:
         new = _DEFINITION.sub(r"\1\2", text)
-        new = _expand(new, loops, begins_line=True)
+        new = _expand(new, loops, begin=r"^[ \t]*")
         for _ in range(_NESTED):
             new = _expand(new, launches)
         for _ in range(_IN_A_ROW):
@@ -108,19 +111,17 @@ def _without_statements(text: str, defined: set[str]) -> str:
 
 def _definitions(texts: Iterable[str]) -> dict[str, list[Macro]]:
     # The different ones of each macro with parameters
-    definitions: dict[str, list[Macro]] = {}
+    definitions: dict[str, dict[Macro, None]] = {}
     for text in texts:
         for name, parameters, body in _MACRO.findall(_CONTINUED.sub(" ", text)):
             plain = syntax.COMMENT.sub("", body).rstrip() if len(body) <= _LONGEST else ""
             macro = tuple(map(str.strip, parameters.split(","))), plain
-            same = definitions.setdefault(name, [])
-            if macro not in same:
-                same.append(macro)
-    return definitions
+            definitions.setdefault(name, {})[macro] = None
+    return {name: list(each) for name, each in definitions.items()}
 
 
 def _loop_macros(definitions: Mapping[str, Sequence[Macro]]) -> Macros:
-    macros = {**_OF_TORCH, **{name: each[-1] for name, each in definitions.items()}}
+    macros = {name: each[-1] for name, each in definitions.items()}
     return {name: macro for name, macro in macros.items() if _LOOP.match(macro[1])}
 
 
@@ -132,14 +133,28 @@ def _launch_macros(definitions: Mapping[str, Sequence[Macro]]) -> Macros:
     for _ in range(_NESTED - 1 if launches else 0):
         inner = re.compile(rf"\b(?:{'|'.join(map(re.escape, launches))})\b")
         launches |= {name: macro for name, macro in macros.items() if inner.search(macro[1])}
-    return launches
+    # What else they consist of need not end with a semicolon.
+    called = {name for _, text in launches.values() for name in _CALLED.findall(text)}
+    statements = {name: macros[name] for name in called & macros.keys()}
+    return launches | {name: each for name, each in statements.items() if ";" in each[1]}
 
 
-def _expand(text: str, macros: Macros, *, begins_line: bool = False) -> str:
+def without_launches(text: str) -> str:
+    """Leave out functions of the host that macros define: calls at the beginning of a line."""
+    definitions = _definitions([_SPLIT.sub(r"<<<\1>>>", text)])
+    device = {name for name, each in definitions.items() if _DEVICE.search(str(each))}
+    for _ in range(_NESTED):
+        inner = {name: _CALLED.findall(str(each)) for name, each in definitions.items()}
+        device |= {name for name, each in inner.items() if not device.isdisjoint(each)}
+    launches = _launch_macros(definitions)
+    nothing = {name: (launches[name][0], "") for name in launches.keys() - device}
+    return _expand(text, nothing, begin="^")
+
+
+def _expand(text: str, macros: Macros, *, begin: str = r"\b") -> str:
     if not macros:
         return text
     names = "|".join(map(re.escape, macros))
-    begin = r"^[ \t]*" if begins_line else r"\b"
     used = re.compile(rf"(#[ \t]*define[ \t]+)?{begin}({names})[ \t]*(?=\()", re.MULTILINE)
     written, done, added, unread = [], 0, 0, 0
     for match in used.finditer(text):
@@ -151,7 +166,7 @@ def _expand(text: str, macros: Macros, *, begins_line: bool = False) -> str:
         if match[1] or match.start() < done or len(arguments) != len(parameters):
             continue
         body = _AS_TEXT.sub(r'"\1"', body)
-        body = _substitute(body, dict(zip(parameters, arguments, strict=True)))
+        body = syntax.replace_names(body, dict(zip(parameters, arguments, strict=True)))
         body = _JOINS.sub("", body)
         added += len(body)
         if added > _MOST_ADDED:
@@ -160,10 +175,6 @@ def _expand(text: str, macros: Macros, *, begins_line: bool = False) -> str:
         written += [text[done : match.start()], body, lines]
         done = end
     return "".join((*written, text[done:]))
-
-
-def _substitute(text: str, values: Mapping[str, str]) -> str:
-    return re.sub(r"[A-Za-z_]\w*", lambda word: values.get(word[0], word[0]), text)
 
 
 def _arguments(text: str, at: int) -> tuple[list[str], int]:

@@ -478,6 +478,9 @@ def is_device_function(node: Node) -> bool:
     return bool({"__global__", "__device__"} & {syntax.text(word) for word in node.children})
 
 
+_EVERYWHERE: Final = sys.maxsize
+
+
 @dataclass(frozen=True)
 class Frame:
     """A function, called at ``call`` in the ``caller``; both ``None`` without a known call."""
@@ -488,8 +491,8 @@ class Frame:
     caller: Frame | None = None
     template: Mapping[str, str] = field(default_factory=dict)
     """Its template arguments, by name."""
-    everywhere: bool = False
-    """Whether values count that are assigned behind the expression."""
+    place: int | None = None
+    """The byte offset at which an expression is taken to stand that is not in the source."""
 
     @property
     def body(self) -> Node | None:
@@ -512,22 +515,46 @@ class Frame:
             each == name for each, _ in self.function.parameters
         )
 
-    def elsewhere(self) -> Frame:
-        """Return the frame for an expression outside of the function: all assignments count."""
-        return replace(self, everywhere=True)
+    def elsewhere(self, place: int = _EVERYWHERE) -> Frame:
+        """Return the frame for an expression that is not in the source, as if it stood there.
 
-    def values(self, name: str, before: int = sys.maxsize) -> list[Node]:
-        """Values assigned to a variable in the function before a byte offset, the last first."""
+        Without a place all assignments count.
+        """
+        return replace(self, place=place)
+
+    def offset(self, node: Node) -> int:
+        """The byte offset at which a node is taken to stand."""
+        return node.start_byte if self.place is None else self.place
+
+    def values(self, name: str, before: int = _EVERYWHERE) -> list[Node]:
+        """Values assigned to a variable in the function before a byte offset, the last first.
+
+        Not those of a variable that is declared in a block that ends before the offset.
+        """
         body = self.body
         if body is None:
             return []
-        end = body.end_byte if self.everywhere else min(before, body.end_byte)
+        end = min(before, body.end_byte)
         values = [
             value
             for node, value in self.source.assignments.get(name, ())
             if body.start_byte <= node.start_byte < end
+            and (node.type != "init_declarator" or _is_seen_at(node, before))
         ]
         return sorted(values, key=lambda each: -each.start_byte)
+
+    def is_changed(self, name: str, since: Node, before: int) -> bool:
+        """Whether the function changes a variable's value between the two: ``n *= size``.
+
+        What a loop does after each round is not done in its first.
+        """
+        return before != _EVERYWHERE and any(
+            since.start_byte < change.start_byte < before
+            and not any(
+                each.type == "for_statement" and before < each.end_byte for each in _outer(change)
+            )
+            for change in self.source.changes.get(name, ())
+        )
 
     def declared(self, name: str) -> str | None:
         """The declared type of a name in the function or at file scope, as written."""
@@ -545,6 +572,18 @@ class Frame:
         """Whether a declaration is in the function."""
         function = None if self.function is None else self.function.node
         return syntax.same(declaration.function, function)
+
+
+def _is_seen_at(declarator: Node, offset: int) -> bool:
+    # Whether the block with a declaration still goes on there
+    block = next((each for each in _outer(declarator) if each.type == "compound_statement"), None)
+    return block is None or offset < block.end_byte or offset == _EVERYWHERE
+
+
+def _outer(node: Node) -> Iterator[Node]:
+    while (outer := node.parent) is not None:
+        yield outer
+        node = outer
 
 
 def is_constant(declaration: Node | None) -> bool:
