@@ -165,6 +165,7 @@ BINDING = """#define CHECK_TYPE(T, type) if (T.dtype() != type) { throw std::run
 #define BIND(name, type) \\
   void line_##name(torch::Tensor y) { \\
     CHECK_TYPE(y, (type)) \\
+                          \\
     const int n = y.size(0); \\
     dim3 grid((n + 63) / 64); \\
     line < < < grid, 64 >>> (n, reinterpret_cast<float*>(y.data_ptr())); \\

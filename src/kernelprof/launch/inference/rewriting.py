@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     """Its parameters, and its text."""
     Macros = Mapping[str, Macro]
 
-_CONTINUED: Final = re.compile(r"(?<![ \t])[ \t]*\\\n[ \t]*")
+_CONTINUED: Final = re.compile(r"(?<![ \t])(?:[ \t]*\\\n)+[ \t]*")
 _MACRO: Final = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]+(.*)$", re.MULTILINE
 )
