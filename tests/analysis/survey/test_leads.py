@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,30 @@ def test_most_of_the_time_is_named_as_measured(program: str, named: list[str | N
             same += kernel["share"] * (name == kernel["measured"])
             other += kernel["share"] * (name != kernel["measured"])
     assert (round(100 * same), round(100 * other)) == BY_TIME[program]
+
+
+@pytest.mark.parametrize(
+    ("program", "kernel", "bottleneck", "missing"),
+    [
+        ("jax, by time", "wrapped_subtract_3", "memory-latency", "sm__inst_executed"),
+        ("bert", "reduce_kernel", "workload-imbalance", "sm__cycles_active"),
+    ],
+)
+def test_what_was_not_sampled_is_no_evidence(
+    program: str, kernel: str, bottleneck: str, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (whole, *_) = (
+        each
+        for each in KERNELS
+        if each["program"] == program and kernel in each["name"] and each["measured"] == bottleneck
+    )
+    metrics = whole["metrics"].items()
+    less = whole | {"metrics": {k: v for k, v in metrics if k.split(".")[0] != missing}}
+    monkeypatch.setattr(sys.modules[__name__], "KERNELS", [whole, less])
+    judged = rank_bottlenecks(sampled(), SAMPLED_LEADS)
+    assert judged.rule(0).slug == bottleneck
+    assert judged.status(0) is not Status.INCONCLUSIVE
+    assert judged.status(1) is Status.INCONCLUSIVE or judged.rule(1).slug != bottleneck
 
 
 def test_few_contradict_a_measurement_of_high_confidence(named: list[str | None]) -> None:
